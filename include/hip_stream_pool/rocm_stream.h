@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RocmStream owns a stream of the pool: it takes one when it is made and gives
+// it back when it is destroyed. It can also stand for a stream that somebody
+// else owns, which it then never destroys.
+//
+//   absl::StatusOr<RocmStream> stream = RocmStream::Create({});
+//   if (!stream.ok()) return stream.status();
+//   hipMemcpyAsync(to, from, size, hipMemcpyHostToDevice, stream->handle());
+//
+// One RocmStream may be used by several threads at once through its const
+// members; the others need the caller to keep threads apart. Every HIP call is
+// made with the stream's device current, and the caller's given back. A call
+// on a stream that owns nothing (moved from, or released) is
+// FailedPrecondition; so is one that would harm a stream capture. Other errors
+// name the HIP call that failed and are Internal, ResourceExhausted when the
+// device is out of memory.
+#ifndef HIP_STREAM_POOL_ROCM_STREAM_H_
+#define HIP_STREAM_POOL_ROCM_STREAM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/stream_key.h"
+
+namespace hip_stream_pool {
+
+class RocmStream {
+ public:
+  // Takes a stream from the pool. Errors: see CreateStream.
+  static absl::StatusOr<RocmStream> Create(const StreamKey& key);
+
+  // Stands for a stream of that device that the caller owns and keeps alive;
+  // nullptr is the device's default stream. InvalidArgument for a device that
+  // does not exist and, where HIP can tell (from 5.6), for a stream of another
+  // device; FailedPrecondition there for a stream that does not exist.
+  static absl::StatusOr<RocmStream> Borrow(int device_ordinal,
+                                           hipStream_t external);
+
+  RocmStream(RocmStream&& other) noexcept { Swap(other); }
+  RocmStream& operator=(RocmStream&& other) noexcept;
+  RocmStream(const RocmStream&) = delete;
+  RocmStream& operator=(const RocmStream&) = delete;
+  // Release(), without its error. A hook that throws here ends the process.
+  ~RocmStream();
+
+  // nullptr when this owns nothing, and for a borrowed default stream.
+  hipStream_t handle() const { return handle_; }
+  int device_ordinal() const { return device_ordinal_; }
+  bool is_borrowed() const { return borrowed_; }
+
+  // A number of this lease, unique in the process, where the pool hands the
+  // same handle out again and again. 0 when this owns nothing.
+  uint64_t id() const { return id_; }
+
+  // Whether all work enqueued so far is done. Never blocks.
+  absl::StatusOr<bool> IsIdle() const;
+
+  // Waits until all work enqueued so far is done.
+  absl::Status BlockHostUntilDone() const;
+
+  // Records the event, of this device, behind the work enqueued so far.
+  absl::Status RecordEvent(hipEvent_t event) const;
+
+  // Later work on this stream waits for the event, of any device.
+  absl::Status WaitFor(hipEvent_t event) const;
+
+  // Later work on this stream waits for the work on `other` so far.
+  absl::Status WaitFor(const RocmStream& other) const;
+
+  // Runs the callback once on a thread of HIP's, behind the work enqueued so
+  // far. The callback must make no HIP call. It is dropped, not run, when this
+  // returns an error.
+  absl::Status DoHostCallback(absl::AnyInvocable<void() &&> callback) const;
+
+  // Adds a hook that Release runs, after the stream's work is done and before
+  // the handle can be given to anyone else; the last added runs first. It may
+  // create and release other streams. The place to take the handle out of a
+  // library (rocBLAS, MIOpen ...) that was set to it. Dropped, not run, while
+  // the process exits and in a forked child, where no handle is lent again, and
+  // on a RocmStream that owns nothing.
+  void OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook);
+
+  // Waits for the work, runs the hooks and gives the handle back with
+  // DestroyStream. A borrowed stream is not waited for. Returns the first
+  // error; this owns nothing afterwards, whatever it is. If a hook throws, the
+  // others run, the handle goes back, and the exception leaves.
+  absl::Status Release();
+
+ private:
+  RocmStream(int device_ordinal, hipStream_t handle, bool borrowed);
+  void Swap(RocmStream& other) noexcept;
+  template <typename Call>
+  absl::Status CallHip(Call call) const;
+
+  int device_ordinal_ = 0;
+  hipStream_t handle_ = nullptr;
+  bool borrowed_ = false;
+  uint64_t id_ = 0;
+  std::vector<absl::AnyInvocable<void(hipStream_t) &&>> hooks_;
+};
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_ROCM_STREAM_H_

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StreamHandleCache is the process's pool of parked streams: idle hipStream_t
+// handles, by device, flags and priority, that wait for their next user
+// instead of being destroyed. Streams go in and out through CreateStream and
+// DestroyStream (create_stream.h); this class is for the program that wants to
+// fill, empty, limit or watch the pool.
+//
+// All members may be called from any thread. No lock is held while HIP works,
+// and the calling thread's device and stream capture mode are given back.
+//
+// A stream is reused in the order of creation, the earliest first. So a client
+// that creates its streams in the same order as the one before it gets the
+// same stream for the same role, and with it the same hardware queue.
+//
+// At exit the pool makes no HIP call: what is parked then is left to the
+// system. A child forked after the first use has no streams: there,
+// CreateStream fails and everything else does nothing.
+#ifndef HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
+#define HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/stream_key.h"
+
+namespace hip_stream_pool {
+
+class DeviceStreams;
+
+struct StreamCacheStats {
+  // Counters since the start of the process.
+  int64_t hits = 0;             // CreateStream reused a parked stream
+  int64_t misses = 0;           // CreateStream created one
+  int64_t parked_total = 0;     // times a stream was parked
+  int64_t destroyed_total = 0;  // streams destroyed through HIP
+  // Streams that DestroyStream destroyed instead of parking them, because
+  int64_t refused_error = 0;         // a HIP call on them failed
+  int64_t refused_capturing = 0;     // they were in a stream capture
+  int64_t refused_foreign = 0;       // the pool did not create them
+  int64_t refused_over_limit = 0;    // enough of the key were parked
+  int64_t refused_key_mismatch = 0;  // they read another key than at creation
+  // Parked streams that were not fit to be used again: destroyed behind the
+  // pool's back, forgotten by Invalidate, or found with work on them.
+  int64_t dropped_stale = 0;
+  // Streams whose hipStreamDestroy failed. Never tried again.
+  int64_t abandoned = 0;
+
+  // Gauges.
+  int64_t parked_now = 0;  // streams that wait for a user
+  int64_t leased_now = 0;  // streams that CreateStream gave out
+
+  // The fields by name, on one line.
+  std::string ToString() const;
+};
+
+class StreamHandleCache {
+ public:
+  // The process's pool. Never destroyed.
+  static StreamHandleCache& Get();
+
+  StreamHandleCache(const StreamHandleCache&) = delete;
+  StreamHandleCache& operator=(const StreamHandleCache&) = delete;
+
+  // Makes sure that as many streams are parked as `keys` names, and creates
+  // those that are missing, in the order given. Each of the keys' next
+  // CreateStream is then a hit. Checks all keys before it creates anything.
+  // Errors are those of CreateStream, and InvalidArgument where `keys` names
+  // one key more often than the limit allows; what was created by then stays.
+  [[nodiscard]] absl::Status Prewarm(absl::Span<const StreamKey> keys);
+
+  // Destroys what is parked for the device. Returns the first error, after
+  // all have been tried.
+  [[nodiscard]] absl::Status Trim(int device_ordinal);
+
+  // Trims every device.
+  [[nodiscard]] absl::Status TrimAll();
+
+  // Forgets every stream of the device, parked or given out, without a HIP
+  // call: for after hipDeviceReset, which destroys them all. A later
+  // DestroyStream of one that was given out does nothing and returns OK. A
+  // device that does not exist has nothing to forget.
+  void Invalidate(int device_ordinal);
+
+  // How many streams of one key may be parked. 32, or what the environment
+  // variable HIP_STREAM_POOL_MAX_PARKED says at the start; 0 turns parking
+  // off; a negative number means 0. What is parked already stays: see Trim.
+  void SetMaxParkedPerKey(int limit);
+
+  // Exact when no other thread is in a call of the pool.
+  StreamCacheStats GetStats() const;
+
+ private:
+  friend absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key);
+  friend absl::Status DestroyStream(int device_ordinal, hipStream_t stream);
+
+  struct Devices;
+
+  StreamHandleCache();
+  ~StreamHandleCache() = delete;
+
+  // Every device of the process, asked of HIP the first time.
+  absl::StatusOr<Devices*> AllDevices();
+  absl::StatusOr<DeviceStreams*> Device(int ordinal);
+
+  std::atomic<Devices*> devices_{nullptr};
+  std::atomic<int> max_parked_per_key_;
+};
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_streams.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace hip_stream_pool {
+
+absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
+  HipScope hip(ordinal_);
+  HipResult result = hip.entered();
+  HandleStore::Kind kind{key.flags, key.priority};
+  if (result.ok()) result = ClampPriority(hip, &kind.priority);
+  hipStream_t stream = nullptr;
+  if (result.ok()) {
+    if (std::optional<hipStream_t> reused = Reuse(hip, kind)) {
+      stream = *reused;
+    } else {
+      result = CreateNew(hip, kind, &stream);
+      if (result.ok()) ++misses_;
+    }
+  }
+  const bool have_stream = result.ok();
+  result = hip.Close(result);
+  if (result.ok()) return stream;
+  // The stream is idle, and nobody has seen it; but the caller's device could
+  // not be given back, and that is an error.
+  if (have_stream) ParkUnseen(stream);
+  return ToStatus(result, ToString(key));
+}
+
+std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
+                                                   int max_parked_per_key) {
+  HandleStore::ClaimResult claim = store_.Claim(stream);
+  switch (claim.state) {
+    case HandleStore::ClaimState::kUnknown:
+      return std::nullopt;
+    case HandleStore::ClaimState::kDead:
+      return absl::OkStatus();
+    case HandleStore::ClaimState::kParked:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "DestroyStream(device ", ordinal_,
+          "): the stream was destroyed before; it belongs to the pool now"));
+    case HandleStore::ClaimState::kClaimed:
+      break;
+  }
+  HipScope hip(ordinal_);
+  if (!hip.entered().ok()) {
+    // Trim can still free it.
+    store_.SetAside(*claim.ticket);
+    ++refused_error_;
+    return ToStatus(hip.entered(), absl::StrCat("device ", ordinal_));
+  }
+  absl::Status status = ParkOrDestroy(hip, *claim.ticket, max_parked_per_key);
+  status.Update(ToStatus(hip.Close(), absl::StrCat("device ", ordinal_)));
+  return status;
+}
+
+absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
+  const std::string where = absl::StrCat("device ", ordinal_);
+  HipScope hip(ordinal_);
+  if (!hip.entered().ok()) return ToStatus(hip.entered(), where);
+  StreamFinding finding = CheckDevice(hip, stream, ordinal_);
+  HipResult result = finding.result;
+  if (finding.verdict == StreamFinding::kFine) {
+    ++refused_foreign_;
+    result = DestroyNow(hip, stream);
+  }
+  const bool is_another_devices =
+      result.ok() && finding.verdict == StreamFinding::kGone;
+  absl::Status status = ToStatus(hip.Close(result), where);
+  if (is_another_devices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("DestroyStream(", where,
+                     "): the stream is another device's; nothing was done"));
+  }
+  return status;
+}
+
+absl::Status DeviceStreams::Prewarm(const StreamKey& key, int wanted) {
+  HandleStore::Kind kind{key.flags, key.priority};
+  if (store_.ParkedOf(kind) >= wanted) return absl::OkStatus();
+  HipScope hip(ordinal_);
+  HipResult result = hip.entered();
+  hipStream_t stream = nullptr;
+  if (result.ok()) result = CreateNew(hip, kind, &stream);
+  if (result.ok()) ParkUnseen(stream);
+  return ToStatus(hip.Close(result), ToString(key));
+}
+
+absl::StatusOr<StreamKey> DeviceStreams::Normalize(const StreamKey& key) {
+  HipScope hip(ordinal_);
+  HipResult result = hip.entered();
+  StreamKey normal = key;
+  if (result.ok()) result = ClampPriority(hip, &normal.priority);
+  result = hip.Close(result);
+  if (!result.ok()) return ToStatus(result, ToString(key));
+  return normal;
+}
+
+absl::Status DeviceStreams::Trim() {
+  HipScope hip(ordinal_);
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = DestroyAll(hip, store_.TakeParked());
+    HipResult others = DestroyAll(hip, store_.TakeSetAside());
+    if (result.ok()) result = others;
+  }
+  return ToStatus(hip.Close(result), absl::StrCat("device ", ordinal_));
+}
+
+void DeviceStreams::Invalidate() { dropped_stale_ += store_.Invalidate(); }
+
+void DeviceStreams::AddStatsTo(StreamCacheStats& stats) const {
+  const HandleStore::Counts counts = store_.GetCounts();
+  stats.hits += counts.reused;
+  stats.misses += misses_;
+  stats.parked_total += counts.parked_total;
+  stats.destroyed_total += destroyed_;
+  stats.refused_error += refused_error_;
+  stats.refused_capturing += refused_capturing_;
+  stats.refused_foreign += refused_foreign_;
+  stats.refused_over_limit += refused_over_limit_;
+  stats.refused_key_mismatch += refused_key_mismatch_;
+  stats.dropped_stale += dropped_stale_;
+  stats.abandoned += abandoned_;
+  stats.parked_now += counts.parked_now;
+  stats.leased_now += counts.lent_now;
+}
+
+// HIP creates a stream of the nearest priority that the device has, and that is
+// what it reads back: the look-up has to use it too.
+HipResult DeviceStreams::ClampPriority(HipScope& hip, int* priority) {
+  PriorityRange range = priority_range_.load(std::memory_order_relaxed);
+  if (range.least < range.greatest) {  // not known yet
+    HipResult result = hip.Call(
+        "hipDeviceGetStreamPriorityRange",
+        hipDeviceGetStreamPriorityRange(&range.least, &range.greatest));
+    if (!result.ok()) return result;
+    priority_range_.store(range, std::memory_order_relaxed);
+  }
+  *priority = std::clamp(*priority, range.greatest, range.least);
+  return {};
+}
+
+std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
+                                                HandleStore::Kind kind) {
+  while (std::optional<HandleStore::Ticket> ticket = store_.Lend(kind)) {
+    const auto stream = static_cast<hipStream_t>(ticket->handle());
+    StreamFinding finding =
+        CheckIdentity(hip, stream, ordinal_, ticket->identity());
+    if (finding.verdict == StreamFinding::kFine) {
+      finding = CheckIdle(hip, stream);
+    }
+    switch (finding.verdict) {
+      case StreamFinding::kFine:
+        return stream;
+      case StreamFinding::kUnclear:
+        // Says nothing against this stream, and would be said of every other.
+        store_.Unlend(*ticket);
+        return std::nullopt;
+      case StreamFinding::kBusy:
+      case StreamFinding::kCapturing:
+        // Someone still uses it, and may again when it is idle. To destroy it
+        // now would mean to wait for them.
+        ++dropped_stale_;
+        store_.SetAside(*ticket);
+        break;
+      case StreamFinding::kGone:
+        ++dropped_stale_;
+        store_.Remove(*ticket);
+        break;
+      case StreamFinding::kFailed:
+        ++dropped_stale_;
+        if (store_.Remove(*ticket)) DestroyNow(hip, stream);
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
+                                   hipStream_t* stream) {
+  uint64_t identity = 0;
+  HipResult result =
+      CreateNewStream(hip, kind.flags, kind.priority, stream, &identity);
+  if (result.error == hipErrorOutOfMemory) {
+    DestroyAll(hip, store_.TakeParked());
+    result = CreateNewStream(hip, kind.flags, kind.priority, stream, &identity);
+  }
+  if (result.ok() && store_.Add(*stream, kind, identity)) ++dropped_stale_;
+  return result;
+}
+
+void DeviceStreams::ParkUnseen(hipStream_t stream) {
+  HandleStore::ClaimResult claim = store_.Claim(stream);
+  if (claim.ticket) store_.Park(*claim.ticket, INT_MAX);
+}
+
+absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
+                                          const HandleStore::Ticket& ticket,
+                                          int max_parked_per_key) {
+  const auto stream = static_cast<hipStream_t>(ticket.handle());
+  HandleStore::Kind read = {};
+  StreamFinding finding =
+      CheckIdentity(hip, stream, ordinal_, ticket.identity());
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = CheckNotCapturing(hip, stream);
+  }
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = WaitUntilIdle(hip, stream);
+  }
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = ReadFlagsAndPriority(hip, stream, &read.flags, &read.priority);
+  }
+
+  switch (finding.verdict) {
+    case StreamFinding::kFine:
+      if (!(read == ticket.kind())) {
+        ++refused_key_mismatch_;
+        break;
+      }
+      if (store_.Park(ticket, max_parked_per_key) !=
+          HandleStore::ParkResult::kOverLimit) {
+        return absl::OkStatus();
+      }
+      ++refused_over_limit_;
+      break;
+    case StreamFinding::kCapturing:
+    case StreamFinding::kUnclear:
+      ++refused_capturing_;
+      break;
+    case StreamFinding::kBusy:
+    case StreamFinding::kFailed:
+    case StreamFinding::kGone:
+      ++refused_error_;
+      break;
+  }
+
+  // From here on, HIP may give the handle's value to a new stream.
+  if (!store_.Remove(ticket)) return absl::OkStatus();
+  const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
+  if (finding.verdict == StreamFinding::kGone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("DestroyStream(", ToString(key),
+                     "): the stream was destroyed behind the pool's back (",
+                     finding.result.call, " says so)"));
+  }
+  return ToStatus(DestroyNow(hip, stream), ToString(key));
+}
+
+HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {
+  HipResult result = hip.Call("hipStreamDestroy", hipStreamDestroy(stream));
+  if (result.ok()) {
+    ++destroyed_;
+  } else if (!SaysNoSuchStream(result.error)) {
+    ++abandoned_;
+  }
+  return result;
+}
+
+HipResult DeviceStreams::DestroyAll(
+    HipScope& hip, const std::vector<HandleStore::Ticket>& tickets) {
+  HipResult first = {};
+  for (const HandleStore::Ticket& ticket : tickets) {
+    if (!store_.Remove(ticket)) continue;
+    const auto stream = static_cast<hipStream_t>(ticket.handle());
+    StreamFinding finding =
+        CheckIdentity(hip, stream, ordinal_, ticket.identity());
+    if (finding.verdict == StreamFinding::kGone) {
+      ++dropped_stale_;
+      continue;
+    }
+    HipResult result = DestroyNow(hip, stream);
+    if (first.ok()) first = result;
+  }
+  return first;
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceStreams is the pool of one device: it decides which streams are fit to
+// be parked and to be lent, makes the HIP calls that this takes, and has a
+// HandleStore keep the books. Thread-safe; no lock is held while HIP works.
+#ifndef HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
+#define HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "handle_store.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_scope.h"
+#include "hip_stream_pool/stream_handle_cache.h"
+#include "hip_stream_pool/stream_key.h"
+#include "stream_calls.h"
+
+namespace hip_stream_pool {
+
+class DeviceStreams {
+ public:
+  explicit DeviceStreams(int ordinal) : ordinal_(ordinal) {}
+
+  // See CreateStream. The key is this device's; its flags are valid.
+  absl::StatusOr<hipStream_t> Create(const StreamKey& key);
+
+  // See DestroyStream. Nothing if this device's pool has not made the stream.
+  std::optional<absl::Status> Destroy(hipStream_t stream,
+                                      int max_parked_per_key);
+
+  // Destroys a stream that the pool has not made.
+  absl::Status DestroyForeign(hipStream_t stream);
+
+  // Creates and parks a stream if fewer than `wanted` of the key are parked.
+  absl::Status Prewarm(const StreamKey& key, int wanted);
+
+  // What the key becomes when its priority is brought into the device's range.
+  absl::StatusOr<StreamKey> Normalize(const StreamKey& key);
+
+  absl::Status Trim();
+  void Invalidate();
+  bool Has(hipStream_t stream) const { return store_.Has(stream); }
+  void AddStatsTo(StreamCacheStats& stats) const;
+
+ private:
+  // Empty until it is known: `least` is the larger number.
+  struct PriorityRange {
+    int least = INT_MIN;
+    int greatest = INT_MAX;
+  };
+
+  HipResult ClampPriority(HipScope& hip, int* priority);
+  std::optional<hipStream_t> Reuse(HipScope& hip, HandleStore::Kind kind);
+  HipResult CreateNew(HipScope& hip, HandleStore::Kind kind,
+                      hipStream_t* stream);
+  // For an idle stream that CreateStream has not returned.
+  void ParkUnseen(hipStream_t stream);
+  absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
+                             int max_parked_per_key);
+  HipResult DestroyNow(HipScope& hip, hipStream_t stream);
+  HipResult DestroyAll(HipScope& hip,
+                       const std::vector<HandleStore::Ticket>& tickets);
+
+  const int ordinal_;
+  HandleStore store_;
+  std::atomic<PriorityRange> priority_range_{PriorityRange()};
+
+  std::atomic<int64_t> misses_{0};
+  std::atomic<int64_t> destroyed_{0};
+  std::atomic<int64_t> refused_error_{0};
+  std::atomic<int64_t> refused_capturing_{0};
+  std::atomic<int64_t> refused_foreign_{0};
+  std::atomic<int64_t> refused_over_limit_{0};
+  std::atomic<int64_t> refused_key_mismatch_{0};
+  std::atomic<int64_t> dropped_stale_{0};
+  std::atomic<int64_t> abandoned_{0};
+};
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_

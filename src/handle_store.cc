@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handle_store.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace hip_stream_pool {
+
+HandleStore::Ticket::Ticket(Record* record)
+    : handle_(record->handle),
+      kind_(record->shelf->kind),
+      identity_(record->identity),
+      record_(record),
+      version_(record->version) {}
+
+bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
+  MutexLock lock(mutex_);
+  bool had_died = false;
+  if (auto known = by_handle_.find(handle); known != by_handle_.end()) {
+    had_died = known->second->state != State::kDead;
+    Free(*known->second);
+  }
+  Shelf* shelf = FindShelf(kind);
+  if (shelf == nullptr) {
+    shelf = shelves_.emplace_back(std::make_unique<Shelf>()).get();
+    shelf->kind = kind;
+  }
+  if (static_cast<size_t>(++shelf->records) > shelf->parked.capacity()) {
+    shelf->parked.reserve(2 * shelf->records);
+  }
+  if (free_.empty()) free_.push_back(&records_.emplace_back());
+  Record* record = free_.back();
+  free_.pop_back();
+  record->handle = handle;
+  record->shelf = shelf;
+  record->identity = identity;
+  record->created = next_created_++;
+  record->state = State::kLent;
+  by_handle_.emplace(handle, record);
+  ++counts_.lent_now;
+  return had_died;
+}
+
+std::optional<HandleStore::Ticket> HandleStore::Lend(Kind kind) {
+  MutexLock lock(mutex_);
+  Shelf* shelf = FindShelf(kind);
+  if (shelf == nullptr || shelf->parked.empty()) return std::nullopt;
+  Record* record = shelf->parked.back();
+  shelf->parked.pop_back();
+  --counts_.parked_now;
+  ++counts_.lent_now;
+  ++counts_.reused;
+  return Issue(*record, State::kLent);
+}
+
+void HandleStore::Unlend(const Ticket& ticket) {
+  MutexLock lock(mutex_);
+  if (Record* record = Redeem(ticket)) PutOnShelf(*record);
+}
+
+HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) return {ClaimState::kUnknown, std::nullopt};
+  Record* record = known->second;
+  switch (record->state) {
+    case State::kLent:
+      --counts_.lent_now;
+      return {ClaimState::kClaimed, Issue(*record, State::kClaimed)};
+    case State::kDead:
+      Free(*record);
+      return {ClaimState::kDead, std::nullopt};
+    default:
+      return {ClaimState::kParked, std::nullopt};
+  }
+}
+
+HandleStore::ParkResult HandleStore::Park(const Ticket& ticket, int limit) {
+  MutexLock lock(mutex_);
+  if (!IsGood(ticket)) return ParkResult::kForgotten;
+  if (ticket.record_->shelf->parked.size() >= static_cast<size_t>(limit)) {
+    return ParkResult::kOverLimit;
+  }
+  PutOnShelf(*Redeem(ticket));
+  ++counts_.parked_total;
+  return ParkResult::kParked;
+}
+
+void HandleStore::SetAside(const Ticket& ticket) {
+  MutexLock lock(mutex_);
+  if (Record* record = Redeem(ticket)) record->state = State::kSetAside;
+}
+
+bool HandleStore::Remove(const Ticket& ticket) {
+  MutexLock lock(mutex_);
+  Record* record = Redeem(ticket);
+  if (record == nullptr) return false;
+  Free(*record);
+  return true;
+}
+
+std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
+  std::vector<Ticket> taken;
+  MutexLock lock(mutex_);
+  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
+    std::vector<Record*>& parked = shelf->parked;
+    counts_.parked_now -= parked.size();
+    for (; !parked.empty(); parked.pop_back()) {
+      taken.push_back(Issue(*parked.back(), State::kClaimed));
+    }
+  }
+  return taken;
+}
+
+std::vector<HandleStore::Ticket> HandleStore::TakeSetAside() {
+  std::vector<Ticket> taken;
+  MutexLock lock(mutex_);
+  for (Record& record : records_) {
+    if (record.state == State::kSetAside) {
+      taken.push_back(Issue(record, State::kClaimed));
+    }
+  }
+  return taken;
+}
+
+int HandleStore::Invalidate() {
+  MutexLock lock(mutex_);
+  int kept = 0;
+  for (Record& record : records_) {
+    switch (record.state) {
+      case State::kFree:
+      case State::kDead:
+        break;
+      case State::kLent:
+        Issue(record, State::kDead);
+        --counts_.lent_now;
+        break;
+      case State::kParked:
+      case State::kSetAside:
+        ++kept;
+        [[fallthrough]];
+      case State::kClaimed:
+        Free(record);
+        break;
+    }
+  }
+  return kept;
+}
+
+bool HandleStore::Has(Handle handle) const {
+  MutexLock lock(mutex_);
+  return by_handle_.contains(handle);
+}
+
+int HandleStore::ParkedOf(Kind kind) const {
+  MutexLock lock(mutex_);
+  const Shelf* shelf = FindShelf(kind);
+  return shelf == nullptr ? 0 : static_cast<int>(shelf->parked.size());
+}
+
+HandleStore::Counts HandleStore::GetCounts() const {
+  MutexLock lock(mutex_);
+  return counts_;
+}
+
+// A device has six kinds at most: two flags, three priorities.
+HandleStore::Shelf* HandleStore::FindShelf(Kind kind) const {
+  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
+    if (shelf->kind == kind) return shelf.get();
+  }
+  return nullptr;
+}
+
+HandleStore::Ticket HandleStore::Issue(Record& record, State state) {
+  record.state = state;
+  ++record.version;
+  return Ticket(&record);
+}
+
+bool HandleStore::IsGood(const Ticket& ticket) const {
+  return ticket.record_->version == ticket.version_;
+}
+
+HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {
+  if (!IsGood(ticket)) return nullptr;
+  Record* record = ticket.record_;
+  ++record->version;
+  if (record->state == State::kLent) {  // lent, but nobody has seen it
+    --counts_.lent_now;
+    --counts_.reused;
+  }
+  record->state = State::kClaimed;
+  return record;
+}
+
+void HandleStore::PutOnShelf(Record& record) {
+  record.state = State::kParked;
+  std::vector<Record*>& parked = record.shelf->parked;
+  parked.insert(std::upper_bound(parked.begin(), parked.end(), &record,
+                                 [](const Record* a, const Record* b) {
+                                   return a->created > b->created;
+                                 }),
+                &record);
+  ++counts_.parked_now;
+}
+
+void HandleStore::Free(Record& record) {
+  if (record.state == State::kParked) {
+    std::vector<Record*>& parked = record.shelf->parked;
+    parked.erase(std::find(parked.begin(), parked.end(), &record));
+    --counts_.parked_now;
+  } else if (record.state == State::kLent) {
+    --counts_.lent_now;
+  }
+  --record.shelf->records;
+  by_handle_.erase(record.handle);
+  ++record.version;
+  record.state = State::kFree;
+  free_.push_back(&record);
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hip_stream_pool/rocm_stream.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hip_scope.h"
+#include "hip_stream_pool/create_stream.h"
+#include "hip_version.h"
+#include "process_lifetime.h"
+#include "stream_calls.h"
+
+namespace hip_stream_pool {
+namespace {
+
+uint64_t NextLeaseId() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+absl::Status OwnsNothing() {
+  return absl::FailedPreconditionError(
+      "the RocmStream owns no stream: it was moved from, or released");
+}
+
+absl::Status InCapture(absl::string_view call) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(call, ": the stream is in a stream capture"));
+}
+
+absl::Status CheckMayCallHip() {
+  if (MayCallHip()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "no HIP call while the process exits or in a forked child");
+}
+
+using HostCallback = absl::AnyInvocable<void() &&>;
+
+void RunHostCallback(void* callback) {
+  std::unique_ptr<HostCallback> owned(static_cast<HostCallback*>(callback));
+  std::move (*owned)();
+}
+
+HipResult EnqueueHostCallback(HipScope& hip, hipStream_t stream,
+                              HostCallback* callback) {
+#if HIP_STREAM_POOL_HAS_LAUNCH_HOST_FUNC
+  return hip.Call("hipLaunchHostFunc",
+                  hipLaunchHostFunc(stream, RunHostCallback, callback));
+#else
+  return hip.Call("hipStreamAddCallback",
+                  hipStreamAddCallback(
+                      stream,
+                      [](hipStream_t, hipError_t, void* argument) {
+                        RunHostCallback(argument);
+                      },
+                      callback, /*flags=*/0));
+#endif
+}
+
+}  // namespace
+
+// Runs call(HipScope&) with the stream's device current.
+template <typename Call>
+absl::Status RocmStream::CallHip(Call call) const {
+  if (id_ == 0) return OwnsNothing();
+  if (absl::Status may = CheckMayCallHip(); !may.ok()) return may;
+  HipScope hip(device_ordinal_);
+  HipResult result = hip.entered();
+  if (result.ok()) result = call(hip);
+  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal_));
+}
+
+absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
+  absl::StatusOr<hipStream_t> handle = CreateStream(key);
+  if (!handle.ok()) return handle.status();
+  return RocmStream(key.device_ordinal, *handle, /*borrowed=*/false);
+}
+
+absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
+                                              hipStream_t external) {
+  if (absl::Status may = CheckMayCallHip(); !may.ok()) return may;
+  HipScope hip(device_ordinal);
+  HipResult result = hip.entered();
+  bool is_another_devices = false;
+  if (result.ok() && !IsSpecialStream(external)) {
+    StreamFinding finding = CheckDevice(hip, external, device_ordinal);
+    result = finding.result;
+    is_another_devices = result.ok() && finding.verdict != StreamFinding::kFine;
+  }
+  const std::string where = absl::StrCat("device ", device_ordinal);
+  result = hip.Close(result);
+  if (!result.ok()) return ToStatus(result, where);
+  if (is_another_devices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Borrow(", where, "): the stream is another device's"));
+  }
+  return RocmStream(device_ordinal, external, /*borrowed=*/true);
+}
+
+RocmStream::RocmStream(int device_ordinal, hipStream_t handle, bool borrowed)
+    : device_ordinal_(device_ordinal),
+      handle_(handle),
+      borrowed_(borrowed),
+      id_(NextLeaseId()) {}
+
+RocmStream& RocmStream::operator=(RocmStream&& other) noexcept {
+  RocmStream taken(std::move(other));
+  Swap(taken);
+  return *this;
+}
+
+RocmStream::~RocmStream() {
+  if (id_ != 0) Release().IgnoreError();
+}
+
+void RocmStream::Swap(RocmStream& other) noexcept {
+  std::swap(device_ordinal_, other.device_ordinal_);
+  std::swap(handle_, other.handle_);
+  std::swap(borrowed_, other.borrowed_);
+  std::swap(id_, other.id_);
+  std::swap(hooks_, other.hooks_);
+}
+
+absl::StatusOr<bool> RocmStream::IsIdle() const {
+  bool idle = false;
+  bool capturing = false;
+  absl::Status status = CallHip([&](HipScope& hip) {
+    StreamFinding finding = CheckNotCapturing(hip, handle_);
+    capturing = finding.verdict == StreamFinding::kCapturing;
+    if (finding.verdict != StreamFinding::kFine) return finding.result;
+    finding = CheckIdle(hip, handle_);
+    idle = finding.verdict == StreamFinding::kFine;
+    return finding.verdict == StreamFinding::kBusy ? HipResult{}
+                                                   : finding.result;
+  });
+  if (!status.ok()) return status;
+  if (capturing) return InCapture("hipStreamQuery");
+  return idle;
+}
+
+absl::Status RocmStream::BlockHostUntilDone() const {
+  return CallHip([&](HipScope& hip) {
+    return hip.Call("hipStreamSynchronize", hipStreamSynchronize(handle_));
+  });
+}
+
+absl::Status RocmStream::RecordEvent(hipEvent_t event) const {
+  return CallHip([&](HipScope& hip) {
+    return hip.Call("hipEventRecord", hipEventRecord(event, handle_));
+  });
+}
+
+absl::Status RocmStream::WaitFor(hipEvent_t event) const {
+  return CallHip([&](HipScope& hip) {
+    return hip.Call("hipStreamWaitEvent",
+                    hipStreamWaitEvent(handle_, event, /*flags=*/0));
+  });
+}
+
+absl::Status RocmStream::WaitFor(const RocmStream& other) const {
+  if (id_ == 0 || other.id_ == 0) return OwnsNothing();
+  if (id_ == other.id_) return absl::OkStatus();
+  // An event is recorded on its own device, and destroyed when it is no longer
+  // needed: HIP keeps what the waiting stream needs of it.
+  hipEvent_t event = nullptr;
+  absl::Status status = other.CallHip([&](HipScope& hip) {
+    HipResult result =
+        hip.Call("hipEventCreateWithFlags",
+                 hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    if (!result.ok()) return result;
+    return hip.Call("hipEventRecord", hipEventRecord(event, other.handle_));
+  });
+  if (status.ok()) status = WaitFor(event);
+  if (event != nullptr) {
+    status.Update(other.CallHip([&](HipScope& hip) {
+      return hip.Call("hipEventDestroy", hipEventDestroy(event));
+    }));
+  }
+  return status;
+}
+
+absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
+  auto owned = std::make_unique<HostCallback>(std::move(callback));
+  bool capturing = false;
+  absl::Status status = CallHip([&](HipScope& hip) {
+    // A graph would run the callback each time that it is launched.
+    StreamFinding finding = CheckNotCapturing(hip, handle_);
+    capturing = finding.verdict == StreamFinding::kCapturing;
+    if (finding.verdict != StreamFinding::kFine) return finding.result;
+    HipResult result = EnqueueHostCallback(hip, handle_, owned.get());
+    if (result.ok()) (void)owned.release();
+    return result;
+  });
+  if (!status.ok()) return status;
+  return capturing ? InCapture("hipLaunchHostFunc") : absl::OkStatus();
+}
+
+void RocmStream::OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook) {
+  if (id_ != 0) hooks_.push_back(std::move(hook));
+}
+
+absl::Status RocmStream::Release() {
+  if (id_ == 0) return OwnsNothing();
+  // If a hook throws, the destructor of `released` does the rest.
+  RocmStream released(std::move(*this));
+  absl::Status status;
+  if (!released.hooks_.empty() && MayCallHip()) {
+    if (!released.borrowed_) status = released.BlockHostUntilDone();
+    while (!released.hooks_.empty()) {
+      auto hook = std::move(released.hooks_.back());
+      released.hooks_.pop_back();
+      std::move(hook)(released.handle_);
+    }
+  }
+  released.id_ = 0;
+  if (!released.borrowed_) {
+    status.Update(DestroyStream(released.device_ordinal_, released.handle_));
+  }
+  return status;
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream_calls.h"
+
+#include "hip_version.h"
+
+namespace hip_stream_pool {
+namespace {
+
+StreamFinding Judge(HipResult result) {
+  switch (result.error) {
+    case hipSuccess:
+      return {StreamFinding::kFine, result};
+    case hipErrorNotReady:
+      return {StreamFinding::kBusy, result};
+    case hipErrorStreamCaptureUnsupported:
+      return {StreamFinding::kUnclear, result};
+    default:
+      return {SaysNoSuchStream(result.error) ? StreamFinding::kGone
+                                             : StreamFinding::kFailed,
+              result};
+  }
+}
+
+}  // namespace
+
+HipResult CreateNewStream(HipScope& hip, unsigned int flags, int priority,
+                          hipStream_t* stream, uint64_t* identity) {
+  HipResult created =
+      hip.Call("hipStreamCreateWithPriority",
+               hipStreamCreateWithPriority(stream, flags, priority));
+  *identity = 0;
+#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+  if (created.ok()) {
+    unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
+    // Without an identity, the stream can be lent this once and never again.
+    if (hip.Call("hipStreamGetId", hipStreamGetId(*stream, &id)).ok()) {
+      *identity = id;
+    }
+  }
+#endif
+  return created;
+}
+
+StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
+                          int device_ordinal) {
+#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+  hipDevice_t device = -1;
+  StreamFinding finding = Judge(
+      hip.Call("hipStreamGetDevice", hipStreamGetDevice(stream, &device)));
+  if (finding.verdict == StreamFinding::kFine && device != device_ordinal) {
+    finding.verdict = StreamFinding::kGone;
+  }
+  return finding;
+#else
+  (void)hip, (void)stream, (void)device_ordinal;
+  return {};
+#endif
+}
+
+StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
+                            int device_ordinal, uint64_t identity) {
+#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+  (void)device_ordinal;
+  unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
+  StreamFinding finding =
+      Judge(hip.Call("hipStreamGetId", hipStreamGetId(stream, &id)));
+  if (finding.verdict == StreamFinding::kFine && id != identity) {
+    finding.verdict = StreamFinding::kGone;
+  }
+  return finding;
+#else
+  (void)identity;
+  return CheckDevice(hip, stream, device_ordinal);
+#endif
+}
+
+StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  StreamFinding finding = Judge(
+      hip.Call("hipStreamIsCapturing", hipStreamIsCapturing(stream, &status)));
+  if (finding.verdict == StreamFinding::kFine &&
+      status != hipStreamCaptureStatusNone) {
+    finding.verdict = StreamFinding::kCapturing;
+  }
+  return finding;
+}
+
+StreamFinding CheckIdle(HipScope& hip, hipStream_t stream) {
+  return Judge(hip.Call("hipStreamQuery", hipStreamQuery(stream)));
+}
+
+StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream) {
+  StreamFinding finding = CheckIdle(hip, stream);
+  // From HIP 6.2, the first query behind a synchronize can still say busy.
+  for (int tries = 0; tries < 2 && finding.verdict == StreamFinding::kBusy;
+       ++tries) {
+    finding =
+        Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));
+    if (finding.verdict == StreamFinding::kFine) {
+      finding = CheckIdle(hip, stream);
+    }
+  }
+  return finding;
+}
+
+StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
+                                   unsigned int* flags, int* priority) {
+  StreamFinding finding =
+      Judge(hip.Call("hipStreamGetFlags", hipStreamGetFlags(stream, flags)));
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = Judge(hip.Call("hipStreamGetPriority",
+                             hipStreamGetPriority(stream, priority)));
+  }
+  return finding;
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the pool asks HIP about a stream, and what the answers mean. Each is
+// asked within a HipScope of the stream's device. What to do with a stream is
+// not decided here.
+#ifndef HIP_STREAM_POOL_SRC_STREAM_CALLS_H_
+#define HIP_STREAM_POOL_SRC_STREAM_CALLS_H_
+
+#include <cstdint>
+
+#include "hip/hip_runtime_api.h"
+#include "hip_scope.h"
+
+namespace hip_stream_pool {
+
+struct StreamFinding {
+  enum Verdict {
+    kFine,       // nothing wrong
+    kBusy,       // it has work that is not done
+    kCapturing,  // it is in a stream capture, or was when that failed
+    kUnclear,    // HIP does not say while there is a capture elsewhere
+    kGone,       // the stream does not exist, or another has its handle now
+    kFailed,     // HIP answered with another error
+  };
+  Verdict verdict = kFine;
+  HipResult result;  // the call that gave the verdict
+};
+
+// The values that stand for a stream that nobody created: null, legacy (1) and
+// per-thread (2). Some HIP versions dereference them.
+inline bool IsSpecialStream(hipStream_t stream) {
+  return reinterpret_cast<uintptr_t>(stream) <= 2;
+}
+
+// Creates a stream and reads its identity.
+HipResult CreateNewStream(HipScope& hip, unsigned int flags, int priority,
+                          hipStream_t* stream, uint64_t* identity);
+
+// Whether `stream` is still the stream of that identity. From HIP 7.1 that is
+// certain: identities are never used again. From 5.6 it shows that the stream
+// exists and is the device's. Before that nothing is asked; the runtime itself
+// then answers kGone to every other question about a stream that does not
+// exist, but can't tell a new stream that was given an old one's handle.
+StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
+                            int device_ordinal, uint64_t identity);
+
+// Whether the stream exists and is the device's, of whatever identity; as far
+// as HIP can tell.
+StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
+                          int device_ordinal);
+
+// Whether the stream takes no part in a capture.
+StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
+
+// Whether the stream's work is done. Never waits. A stream that takes part in
+// a capture must not be asked: that would invalidate the capture.
+StreamFinding CheckIdle(HipScope& hip, hipStream_t stream);
+
+// Waits for the stream's work if it is not done.
+StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
+
+// Reads the flags and the priority that the stream has.
+StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
+                                   unsigned int* flags, int* priority);
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_SRC_STREAM_CALLS_H_
