@@ -91,15 +91,12 @@ StreamFinding CheckIdle(HipScope& hip, hipStream_t stream) {
 
 StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream) {
   StreamFinding finding = CheckIdle(hip, stream);
+  if (finding.verdict != StreamFinding::kBusy) return finding;
+  finding =
+      Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));
+  if (finding.verdict == StreamFinding::kFine) finding = CheckIdle(hip, stream);
   // From HIP 6.2, the first query behind a synchronize can still say busy.
-  for (int tries = 0; tries < 2 && finding.verdict == StreamFinding::kBusy;
-       ++tries) {
-    finding =
-        Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));
-    if (finding.verdict == StreamFinding::kFine) {
-      finding = CheckIdle(hip, stream);
-    }
-  }
+  if (finding.verdict == StreamFinding::kBusy) finding = CheckIdle(hip, stream);
   return finding;
 }
 

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CreateStream and DestroyStream over the scripted HIP.
+#include "hip_stream_pool/create_stream.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pool_test.h"
+
+namespace hip_stream_pool {
+namespace {
+
+using scripted_hip::Behavior;
+using scripted_hip::Call;
+using scripted_hip::ScriptedHip;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CreateStreamTest : public PoolTest {};
+
+std::string Message(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST_F(CreateStreamTest, ADestroyedStreamIsTheNextOneOfItsKey) {
+  hipStream_t first = Create({0, hipStreamNonBlocking, -1});
+  Destroy(first);
+  EXPECT_EQ(Create({0, hipStreamNonBlocking, -1}), first);
+  EXPECT_EQ(hip.Count("hipStreamCreateWithPriority"), 1);
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 0);
+  EXPECT_EQ(Stats().hits, 1);
+  EXPECT_EQ(Stats().misses, 1);
+  EXPECT_EQ(Stats().leased_now, 1);
+  EXPECT_EQ(Stats().parked_now, 0);
+}
+
+TEST_F(CreateStreamTest, AHitAndAParkMakeNoHipCallTooMany) {
+  scripted_hip::SetCurrentDevice(0);
+  Parked();
+  hip.ClearCalls();
+  hipStream_t stream = Create({});
+#ifdef SCRIPTED_HIP_IS_7_1
+  const std::string identity = "StreamGetId ";
+#else
+  const std::string identity;
+#endif
+  const std::string mode = "ThreadExchangeStreamCaptureMode";
+  EXPECT_EQ(hip.CallNames(),
+            "GetDevice " + mode + " " + identity + "StreamQuery " + mode);
+  hip.ClearCalls();
+  Destroy(stream);
+  EXPECT_EQ(hip.CallNames(), "GetDevice " + mode + " " + identity +
+                                 "StreamIsCapturing StreamQuery StreamGetFlags "
+                                 "StreamGetPriority " +
+                                 mode);
+  scripted_hip::SetCurrentDevice(kCallersDevice);
+}
+
+TEST_F(CreateStreamTest, ReusesInTheOrderOfCreation) {
+  std::vector<hipStream_t> created;
+  for (int i = 0; i < 14; ++i) created.push_back(Create({}));
+  std::vector<hipStream_t> shuffled = created;
+  std::sort(shuffled.begin(), shuffled.end(), [](auto a, auto b) {
+    return std::hash<void*>()(a) % 97 < std::hash<void*>()(b) % 97;
+  });
+  for (hipStream_t stream : shuffled) Destroy(stream);
+  for (hipStream_t stream : created) EXPECT_EQ(Create({}), stream);
+}
+
+TEST_F(CreateStreamTest, KeepsDevicesFlagsAndPrioritiesApart) {
+  const std::vector<StreamKey> keys = {
+      {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, -1}, {0, 0, 1}};
+  std::vector<hipStream_t> streams;
+  for (const StreamKey& key : keys) streams.push_back(Parked(key));
+  for (size_t i = keys.size(); i-- > 0;) {
+    EXPECT_EQ(Create(keys[i]), streams[i]) << ToString(keys[i]);
+  }
+  EXPECT_EQ(Stats().hits, 5);
+}
+
+TEST_F(CreateStreamTest, ClampsThePriorityBeforeTheLookUp) {
+  hipStream_t urgent = Parked({0, 0, -100});
+  EXPECT_EQ(Create({0, 0, -1}), urgent);
+  Destroy(urgent);
+  EXPECT_EQ(Create({0, 0, -7}), urgent);
+  hipStream_t low = Parked({0, 0, 5});
+  EXPECT_EQ(Create({0, 0, 1}), low);
+  EXPECT_EQ(Stats().misses, 2);
+  EXPECT_EQ(Stats().refused_key_mismatch, 0);
+}
+
+TEST_F(CreateStreamTest, RefusesFlagsThatHipDoesNotHave) {
+  EXPECT_THAT(CreateStream({0, 2, 0}).status(), AllOf(IsInvalidArgument()));
+  EXPECT_THAT(Message(CreateStream({0, 7, 0}).status()),
+              HasSubstr("device 0, flags 7, priority 0"));
+  EXPECT_EQ(hip.Count("hipStreamCreateWithPriority"), 0);
+}
+
+TEST_F(CreateStreamTest, RefusesDevicesThatDoNotExist) {
+  EXPECT_THAT(CreateStream({kDevices, 0, 0}).status(), IsInvalidArgument());
+  EXPECT_THAT(CreateStream({-1, 0, 0}).status(), IsInvalidArgument());
+  hipStream_t stream = Create({});
+  EXPECT_THAT(DestroyStream(kDevices, stream), IsInvalidArgument());
+  EXPECT_THAT(DestroyStream(-1, stream), IsInvalidArgument());
+  EXPECT_EQ(hip.LiveStreams(), 1);
+  Destroy(stream);
+}
+
+TEST_F(CreateStreamTest, EveryCallIsMadeUnderTheStreamsDevice) {
+  for (int device : {0, 1, 2}) {
+    hip.ClearCalls();
+    Destroy(Create({device, 0, 0}), device);
+    Destroy(Create({device, 0, 0}), device);
+    ASSERT_TRUE(cache.Trim(device).ok());
+    int stream_calls = 0;
+    for (const Call& call : hip.Calls()) {
+      if (call.name.rfind("hipStream", 0) != 0) continue;
+      ++stream_calls;
+      EXPECT_EQ(call.device, device) << call.name;
+      EXPECT_EQ(call.mode, hipStreamCaptureModeRelaxed) << call.name;
+      EXPECT_EQ(call.thread, std::this_thread::get_id()) << call.name;
+    }
+    EXPECT_GE(stream_calls, 11);
+    EXPECT_EQ(scripted_hip::CurrentDevice(), kCallersDevice);
+  }
+}
+
+TEST_F(CreateStreamTest, TheNullLegacyAndPerThreadStreamsAreRefused) {
+  hip.ClearCalls();
+  for (uintptr_t value : {0, 1, 2}) {
+    EXPECT_THAT(DestroyStream(0, reinterpret_cast<hipStream_t>(value)),
+                IsInvalidArgument());
+  }
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(CreateStreamTest, ASecondDestroyIsRefusedAndLendsNothingTwice) {
+  hipStream_t stream = Parked();
+  hip.ClearCalls();
+  EXPECT_THAT(DestroyStream(0, stream), IsFailedPrecondition());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  EXPECT_EQ(Create({}), stream);
+  EXPECT_NE(Create({}), stream);
+}
+
+TEST_F(CreateStreamTest, ADestroyDuringADestroyIsRefused) {
+  hipStream_t stream = Create({});
+  absl::Status second;
+  hip.During("hipStreamGetFlags", [&] {
+    hip.During("hipStreamGetFlags", nullptr);
+    second = DestroyStream(0, stream);
+  });
+  Destroy(stream);
+  EXPECT_THAT(second, IsFailedPrecondition());
+  EXPECT_EQ(Stats().parked_now, 1);
+}
+
+TEST_F(CreateStreamTest, AnotherDevicesStreamIsRefusedAndLeftAlone) {
+  hipStream_t stream = Create({1, 0, 0});
+  hip.ClearCalls();
+  EXPECT_THAT(DestroyStream(0, stream), IsInvalidArgument());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  Destroy(stream, 1);
+  EXPECT_THAT(DestroyStream(0, stream), IsInvalidArgument()) << "when parked";
+  EXPECT_EQ(Create({1, 0, 0}), stream);
+}
+
+TEST_F(CreateStreamTest, AStreamOfSomeoneElseIsDestroyedAndNeverParked) {
+  // A stream with a CU mask reads like this too.
+  hipStream_t foreign = hip.CreateElsewhere(0, hipStreamDefault, 0);
+  Destroy(foreign);
+  EXPECT_FALSE(hip.IsLive(foreign));
+  EXPECT_EQ(Stats().refused_foreign, 1);
+  EXPECT_EQ(Stats().destroyed_total, 1);
+  EXPECT_EQ(Stats().parked_now, 0);
+}
+
+TEST_F(CreateStreamTest, ADestroyedStreamOfSomeoneElseIsRefused) {
+  hipStream_t foreign = hip.CreateElsewhere(0, hipStreamDefault, 0);
+  Destroy(foreign);
+  EXPECT_THAT(DestroyStream(0, foreign), IsFailedPrecondition());
+  EXPECT_EQ(Stats().abandoned, 0);
+}
+
+TEST_F(CreateStreamTest, ParksNoMoreThanTheLimitOfAKey) {
+  cache.SetMaxParkedPerKey(2);
+  std::vector<hipStream_t> streams;
+  for (int i = 0; i < 3; ++i) streams.push_back(Create({}));
+  hipStream_t other = Create({0, 1, 0});
+  for (hipStream_t stream : streams) Destroy(stream);
+  Destroy(other);
+  EXPECT_EQ(Stats().parked_now, 3);
+  EXPECT_EQ(Stats().refused_over_limit, 1);
+  EXPECT_EQ(Stats().destroyed_total, 1);
+  EXPECT_FALSE(hip.IsLive(streams[2]));
+}
+
+TEST_F(CreateStreamTest, ALimitOfZeroOrLessTurnsParkingOff) {
+  for (int limit : {0, -5}) {
+    cache.SetMaxParkedPerKey(limit);
+    Destroy(Create({}));
+    EXPECT_EQ(Stats().parked_now, 0);
+    EXPECT_EQ(hip.LiveStreams(), 0);
+  }
+}
+
+TEST_F(CreateStreamTest, ABusyStreamIsWaitedForAndThenParked) {
+  hipStream_t stream = Create({});
+  hip.SetBusy(stream);
+  Destroy(stream);
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 1);
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(Create({}), stream);
+}
+
+TEST_F(CreateStreamTest, AStreamThatSaysBusyOnceBehindASynchronizeIsParked) {
+  hipStream_t stream = Create({});
+  hip.SetBusy(stream);
+  hip.SetQueriesBehindSynchronize(1);
+  Destroy(stream);
+  hip.SetQueriesBehindSynchronize(0);
+  EXPECT_EQ(Stats().parked_now, 1);
+}
+
+TEST_F(CreateStreamTest, AStreamThatNeverBecomesIdleIsDestroyed) {
+  hipStream_t stream = Create({});
+  hip.SetBusy(stream, /*for_ever=*/true);
+  Destroy(stream);
+  EXPECT_FALSE(hip.IsLive(stream));
+  EXPECT_EQ(Stats().refused_error, 1);
+}
+
+TEST_F(CreateStreamTest, AStreamInACaptureIsDestroyedAndNeverParked) {
+  for (hipStreamCaptureStatus status :
+       {hipStreamCaptureStatusActive, hipStreamCaptureStatusInvalidated}) {
+    hipStream_t stream = Create({});
+    hip.SetCaptureStatus(stream, status);
+    hip.ClearCalls();
+    Destroy(stream);
+    EXPECT_FALSE(hip.IsLive(stream));
+    EXPECT_EQ(hip.Count("hipStreamQuery"), 0) << "would end the capture";
+  }
+  EXPECT_EQ(Stats().refused_capturing, 2);
+  EXPECT_EQ(Stats().parked_now, 0);
+}
+
+TEST_F(CreateStreamTest, AStreamThatReadsAnotherKeyIsDestroyed) {
+  hipStream_t flags = Create({});
+  hip.SetReadsAs(flags, hipStreamNonBlocking, 0);
+  Destroy(flags);
+  hipStream_t priority = Create({});
+  hip.SetReadsAs(priority, hipStreamDefault, 1);
+  Destroy(priority);
+  EXPECT_EQ(hip.LiveStreams(), 0);
+  EXPECT_EQ(Stats().refused_key_mismatch, 2);
+}
+
+TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNeverLentAgain) {
+  hipStream_t used_after_destroy = Parked();
+  hip.SetBusy(used_after_destroy, /*for_ever=*/true);
+  hipStream_t other = Create({});
+  EXPECT_NE(other, used_after_destroy);
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0) << "must not wait for it";
+  EXPECT_TRUE(hip.IsLive(used_after_destroy));
+  hip.SetBusy(used_after_destroy, false);
+  EXPECT_NE(Create({}), used_after_destroy);
+  EXPECT_EQ(Stats().dropped_stale, 1);
+  EXPECT_THAT(DestroyStream(0, used_after_destroy), IsFailedPrecondition());
+  ASSERT_TRUE(cache.Trim(0).ok());
+  EXPECT_FALSE(hip.IsLive(used_after_destroy)) << "Trim frees it";
+}
+
+TEST_F(CreateStreamTest, AParkedStreamThatDiedIsNotLentAndNotTouched) {
+  hipStream_t dead = Parked();
+  hip.DestroyElsewhere(dead);
+  hip.ClearCalls();
+  EXPECT_NE(Create({}), dead);
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 0);
+  EXPECT_EQ(Stats().dropped_stale, 1);
+  EXPECT_EQ(Stats().abandoned, 0);
+}
+
+TEST_F(CreateStreamTest, AStreamDestroyedBehindThePoolsBackIsReported) {
+  hipStream_t stream = Create({});
+  hip.DestroyElsewhere(stream);
+  hip.ClearCalls();
+  EXPECT_THAT(DestroyStream(0, stream), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 0);
+  EXPECT_EQ(Stats().refused_error, 1);
+  EXPECT_EQ(Stats().leased_now, 0);
+}
+
+TEST_F(CreateStreamTest, ANewStreamWithADeadOnesHandleIsJustANewStream) {
+  hip.ReuseHandles();
+  hipStream_t parked = Parked();
+  hip.ResetDevice(0);  // and nobody calls Invalidate
+  hipStream_t urgent = Create({0, 0, -1});
+  ASSERT_EQ(urgent, parked) << "HIP gave the same value again";
+  EXPECT_EQ(Stats().dropped_stale, 1);
+  EXPECT_EQ(Stats().parked_now, 0);
+  EXPECT_NE(Create({}), urgent);
+  Destroy(urgent);
+  EXPECT_EQ(Create({0, 0, -1}), urgent);
+}
+
+TEST_F(CreateStreamTest, OutOfMemoryFreesWhatIsParkedAndTriesOnceMore) {
+  Parked({0, 0, -1});
+  Parked({1, 0, 0});
+  hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory);
+  Create({});
+  EXPECT_EQ(hip.LiveStreams(), 2) << "the new one and device 1's";
+  EXPECT_EQ(Stats().parked_now, 1);
+}
+
+TEST_F(CreateStreamTest, OutOfMemoryTwiceIsResourceExhausted) {
+  hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory, 0,
+           ScriptedHip::kForever);
+  hip.ClearCalls();
+  absl::Status status = CreateStream({0, 1, -1}).status();
+  EXPECT_THAT(status, IsResourceExhausted());
+  EXPECT_EQ(hip.Count("hipStreamCreateWithPriority"), 2);
+  EXPECT_THAT(Message(status),
+              AllOf(HasSubstr("hipStreamCreateWithPriority"),
+                    HasSubstr("device 0, flags 1, priority -1"),
+                    HasSubstr("hipErrorOutOfMemory")));
+  EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
+}
+
+TEST_F(CreateStreamTest, AStreamThatCannotBeDestroyedIsAbandonedAndReported) {
+  cache.SetMaxParkedPerKey(0);
+  hipStream_t stream = Create({});
+  hip.Fail("hipStreamDestroy", hipErrorLaunchFailure, 0, ScriptedHip::kForever);
+  absl::Status status = DestroyStream(0, stream);
+  EXPECT_THAT(status, IsInternal());
+  EXPECT_THAT(Message(status), AllOf(HasSubstr("hipStreamDestroy"),
+                                     HasSubstr("device 0, flags 0, priority 0"),
+                                     HasSubstr("hipErrorLaunchFailure")));
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 1);
+  EXPECT_EQ(Stats().abandoned, 1);
+  EXPECT_EQ(Stats().destroyed_total, 0);
+  ASSERT_TRUE(cache.TrimAll().ok());
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 1) << "never tried again";
+}
+
+TEST_F(CreateStreamTest, WithTheDeviceOutOfReachAStreamIsKeptForTrim) {
+  hipStream_t stream = Create({});
+  hip.Fail("hipSetDevice", hipErrorInvalidDevice);
+  EXPECT_FALSE(DestroyStream(0, stream).ok());
+  EXPECT_TRUE(hip.IsLive(stream));
+  EXPECT_NE(Create({}), stream) << "nobody has shown that it is idle";
+  ASSERT_TRUE(cache.Trim(0).ok());
+  EXPECT_FALSE(hip.IsLive(stream));
+}
+
+TEST_F(CreateStreamTest, IfTheCallersDeviceIsLostAStreamIsNot) {
+  hip.Fail("hipSetDevice", hipErrorInvalidDevice, /*after=*/1);
+  EXPECT_FALSE(CreateStream({}).ok());
+  EXPECT_EQ(scripted_hip::CurrentDevice(), 0);
+  scripted_hip::SetCurrentDevice(kCallersDevice);
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(Stats().leased_now, 0);
+  Create({});
+  EXPECT_EQ(hip.LiveStreams(), 1);
+}
+
+TEST_F(CreateStreamTest, AGlobalCaptureElsewhereSurvives) {
+  StartOver(Behavior::kHip62);
+  Parked();
+  hip.SetGlobalCapture(true);
+  for (int i = 0; i < 3; ++i) Destroy(Create({}));
+  EXPECT_EQ(Stats().hits, 3);
+  EXPECT_TRUE(hip.GlobalCaptureSurvived());
+}
+
+TEST_F(CreateStreamTest, WhereACaptureHidesTheAnswerNothingIsLentOrLost) {
+  StartOver(Behavior::kHip57);
+  hipStream_t parked = Parked();
+  hip.SetGlobalCapture(true);
+  hipStream_t made = Create({});
+  EXPECT_NE(made, parked) << "HIP did not say that it is idle";
+  EXPECT_TRUE(hip.IsLive(parked));
+  Destroy(made);
+  EXPECT_FALSE(hip.IsLive(made)) << "HIP did not say that it is idle";
+  hip.SetGlobalCapture(false);
+  EXPECT_EQ(Create({}), parked);
+  EXPECT_EQ(Stats().dropped_stale, 0);
+}
+
+TEST_F(CreateStreamTest, LeavesNoErrorBehind) {
+  for (Behavior behavior : {Behavior::kHip52, Behavior::kHip70}) {
+    StartOver(behavior);
+    hipStream_t busy = Create({});
+    hip.SetBusy(busy);
+    Destroy(busy);
+    EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
+    hip.Fail("hipStreamCreateWithPriority", hipErrorLaunchFailure);
+    EXPECT_FALSE(CreateStream({1, 0, 0}).ok());
+    EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
+  }
+}
+
+TEST_F(CreateStreamTest, LeavesTheCallersErrorWhereHipKeepsIt) {
+  StartOver(Behavior::kHip70);
+  scripted_hip::SetLastError(hipErrorInvalidValue);
+  Destroy(Create({}));
+  Destroy(Create({}));
+  EXPECT_EQ(scripted_hip::LastError(), hipErrorInvalidValue);
+}
+
+#ifdef SCRIPTED_HIP_IS_7_1
+TEST_F(CreateStreamTest, AStreamWithAParkedOnesHandleIsToldFromIt) {
+  StartOver(Behavior::kHip70);
+  hip.ReuseHandles();
+  hipStream_t parked = Parked();
+  hip.ResetDevice(0);
+  hipStream_t foreign = hip.CreateElsewhere(0, 0, 0);
+  ASSERT_EQ(foreign, parked) << "HIP gave the same value again";
+  EXPECT_NE(Create({}), foreign);
+  EXPECT_TRUE(hip.IsLive(foreign));
+  EXPECT_EQ(Stats().dropped_stale, 1);
+}
+
+TEST_F(CreateStreamTest, ASecondDestroyOfADestroyedStreamTouchesNothing) {
+  StartOver(Behavior::kHip70);
+  cache.SetMaxParkedPerKey(0);
+  hipStream_t stream = Parked();
+  EXPECT_THAT(DestroyStream(0, stream), IsFailedPrecondition());
+}
+
+TEST_F(CreateStreamTest, AForeignStreamOfAnotherDeviceIsRefused) {
+  hipStream_t foreign = hip.CreateElsewhere(1, 0, 0);
+  EXPECT_THAT(DestroyStream(0, foreign), IsInvalidArgument());
+  EXPECT_TRUE(hip.IsLive(foreign));
+}
+#endif
+
+}  // namespace
+}  // namespace hip_stream_pool

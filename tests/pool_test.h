@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fixture of the tests over the scripted HIP. Each test starts with a HIP
+// that has four devices and a pool that has forgotten what came before; after
+// each, HIP must have seen nothing that no caller may do, and the thread's
+// device and capture mode must be what they were.
+#ifndef HIP_STREAM_POOL_TESTS_POOL_TEST_H_
+#define HIP_STREAM_POOL_TESTS_POOL_TEST_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/stream_handle_cache.h"
+#include "scripted_hip/scripted_hip.h"
+
+namespace hip_stream_pool {
+
+class PoolTest : public ::testing::Test {
+ protected:
+  static constexpr int kDevices = 4;
+
+  PoolTest() {
+    StartOver(scripted_hip::Behavior::kHip52);
+    scripted_hip::SetCurrentDevice(kCallersDevice);
+  }
+
+  ~PoolTest() override {
+    EXPECT_THAT(hip.Faults(), ::testing::IsEmpty());
+    EXPECT_EQ(scripted_hip::CurrentDevice(), kCallersDevice);
+    EXPECT_EQ(scripted_hip::CurrentMode(), hipStreamCaptureModeGlobal);
+    hip.Reset();
+  }
+
+  void StartOver(scripted_hip::Behavior behavior) {
+    hip.Reset(kDevices, behavior);
+    for (int i = 0; i < kDevices; ++i) cache.Invalidate(i);
+    cache.SetMaxParkedPerKey(32);
+    start_ = cache.GetStats();
+    hip.SetLockProbe([this] { (void)cache.GetStats(); });
+    scripted_hip::SetCurrentDevice(kCallersDevice);
+  }
+
+  // What has been counted in this test.
+  StreamCacheStats Stats() const {
+    StreamCacheStats now = cache.GetStats();
+    now.hits -= start_.hits;
+    now.misses -= start_.misses;
+    now.parked_total -= start_.parked_total;
+    now.destroyed_total -= start_.destroyed_total;
+    now.refused_error -= start_.refused_error;
+    now.refused_capturing -= start_.refused_capturing;
+    now.refused_foreign -= start_.refused_foreign;
+    now.refused_over_limit -= start_.refused_over_limit;
+    now.refused_key_mismatch -= start_.refused_key_mismatch;
+    now.dropped_stale -= start_.dropped_stale;
+    now.abandoned -= start_.abandoned;
+    return now;
+  }
+
+  hipStream_t Create(const StreamKey& key) {
+    absl::StatusOr<hipStream_t> stream = CreateStream(key);
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    return stream.ok() ? *stream : nullptr;
+  }
+
+  void Destroy(hipStream_t stream, int device = 0) {
+    absl::Status status = DestroyStream(device, stream);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  // A stream of device 0 that is parked.
+  hipStream_t Parked(const StreamKey& key = {}) {
+    hipStream_t stream = Create(key);
+    Destroy(stream, key.device_ordinal);
+    return stream;
+  }
+
+  // None of the devices that the tests use, so that every call has to change
+  // the device and give this one back.
+  static constexpr int kCallersDevice = 3;
+
+  scripted_hip::ScriptedHip& hip = scripted_hip::ScriptedHip::Get();
+  StreamHandleCache& cache = StreamHandleCache::Get();
+
+ private:
+  StreamCacheStats start_;
+};
+
+MATCHER_P(HasCode, code, absl::StatusCodeToString(code)) {
+  *result_listener << arg;
+  return arg.code() == code;
+}
+
+inline auto IsInvalidArgument() {
+  return HasCode(absl::StatusCode::kInvalidArgument);
+}
+inline auto IsFailedPrecondition() {
+  return HasCode(absl::StatusCode::kFailedPrecondition);
+}
+inline auto IsResourceExhausted() {
+  return HasCode(absl::StatusCode::kResourceExhausted);
+}
+inline auto IsInternal() { return HasCode(absl::StatusCode::kInternal); }
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_TESTS_POOL_TEST_H_

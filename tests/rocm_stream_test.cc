@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RocmStream over the scripted HIP.
+#include "hip_stream_pool/rocm_stream.h"
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "pool_test.h"
+
+namespace hip_stream_pool {
+namespace {
+
+using scripted_hip::Behavior;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+static_assert(!std::is_copy_constructible_v<RocmStream>);
+static_assert(!std::is_copy_assignable_v<RocmStream>);
+static_assert(std::is_nothrow_move_constructible_v<RocmStream>);
+static_assert(std::is_nothrow_move_assignable_v<RocmStream>);
+
+class RocmStreamTest : public PoolTest {
+ protected:
+  RocmStream Make(const StreamKey& key = {}) {
+    absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    return *std::move(stream);
+  }
+  RocmStream Borrow(int device, hipStream_t external) {
+    absl::StatusOr<RocmStream> stream = RocmStream::Borrow(device, external);
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    return *std::move(stream);
+  }
+};
+
+TEST_F(RocmStreamTest, GivesItsStreamBackWhenItIsDestroyed) {
+  hipStream_t handle;
+  {
+    RocmStream stream = Make({1, hipStreamNonBlocking, -1});
+    handle = stream.handle();
+    EXPECT_EQ(stream.device_ordinal(), 1);
+    EXPECT_FALSE(stream.is_borrowed());
+    EXPECT_EQ(Stats().leased_now, 1);
+  }
+  EXPECT_EQ(Stats().leased_now, 0);
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(Make({1, hipStreamNonBlocking, -1}).handle(), handle);
+}
+
+TEST_F(RocmStreamTest, CreateReportsWhatThePoolSays) {
+  EXPECT_THAT(RocmStream::Create({0, 9, 0}).status(), IsInvalidArgument());
+}
+
+TEST_F(RocmStreamTest, EveryLeaseOfAHandleHasItsOwnId) {
+  RocmStream first = Make();
+  const uint64_t id = first.id();
+  const hipStream_t handle = first.handle();
+  ASSERT_TRUE(first.Release().ok());
+  RocmStream second = Make();
+  EXPECT_EQ(second.handle(), handle);
+  EXPECT_NE(second.id(), id);
+  EXPECT_NE(second.id(), 0u);
+  EXPECT_EQ(first.id(), 0u);
+}
+
+TEST_F(RocmStreamTest, AMovedFromStreamOwnsNothing) {
+  RocmStream from = Make();
+  const hipStream_t handle = from.handle();
+  const uint64_t id = from.id();
+  RocmStream to = std::move(from);
+  EXPECT_EQ(to.handle(), handle);
+  EXPECT_EQ(to.id(), id);
+  // NOLINTBEGIN(bugprone-use-after-move): what is left of it is tested.
+  EXPECT_EQ(from.handle(), nullptr);
+  EXPECT_EQ(from.id(), 0u);
+  hip.ClearCalls();
+  EXPECT_THAT(from.IsIdle().status(), IsFailedPrecondition());
+  EXPECT_THAT(from.BlockHostUntilDone(), IsFailedPrecondition());
+  EXPECT_THAT(from.RecordEvent(nullptr), IsFailedPrecondition());
+  EXPECT_THAT(from.WaitFor(hipEvent_t{}), IsFailedPrecondition());
+  EXPECT_THAT(from.WaitFor(to), IsFailedPrecondition());
+  EXPECT_THAT(to.WaitFor(from), IsFailedPrecondition());
+  EXPECT_THAT(from.DoHostCallback([] {}), IsFailedPrecondition());
+  EXPECT_THAT(from.Release(), IsFailedPrecondition());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST_F(RocmStreamTest, AssigningToALiveStreamGivesThatOneBack) {
+  RocmStream a = Make();
+  RocmStream b = Make();
+  const hipStream_t handle_b = b.handle();
+  a = std::move(b);
+  EXPECT_EQ(a.handle(), handle_b);
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(Stats().leased_now, 1);
+}
+
+TEST_F(RocmStreamTest, AssigningAStreamToItselfChangesNothing) {
+  RocmStream stream = Make();
+  const hipStream_t handle = stream.handle();
+  RocmStream& alias = stream;
+  stream = std::move(alias);
+  EXPECT_EQ(stream.handle(), handle);
+  EXPECT_EQ(Stats().leased_now, 1);
+}
+
+TEST_F(RocmStreamTest, ABorrowedStreamIsNeverDestroyedParkedOrWaitedFor) {
+  hipStream_t external = hip.CreateElsewhere(1, 0, 0);
+  hip.SetBusy(external, /*for_ever=*/true);
+  {
+    RocmStream stream = Borrow(1, external);
+    EXPECT_TRUE(stream.is_borrowed());
+    EXPECT_EQ(stream.handle(), external);
+    EXPECT_NE(stream.id(), 0u);
+    stream.OnRelease([](hipStream_t) {});
+  }
+  EXPECT_TRUE(hip.IsLive(external));
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0);
+  EXPECT_EQ(Stats().parked_now, 0);
+}
+
+TEST_F(RocmStreamTest, NullCanBeBorrowedAndIsTheDefaultStream) {
+  RocmStream stream = Borrow(0, nullptr);
+  EXPECT_EQ(stream.handle(), nullptr);
+  EXPECT_TRUE(stream.is_borrowed());
+  EXPECT_TRUE(*stream.IsIdle());
+  EXPECT_TRUE(stream.BlockHostUntilDone().ok());
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 1);
+  EXPECT_TRUE(stream.Release().ok());
+}
+
+TEST_F(RocmStreamTest, BorrowingOnADeviceThatDoesNotExistIsRefused) {
+  EXPECT_THAT(RocmStream::Borrow(-1, nullptr).status(), IsInvalidArgument());
+  EXPECT_THAT(RocmStream::Borrow(kDevices, nullptr).status(),
+              IsInvalidArgument());
+}
+
+#ifdef SCRIPTED_HIP_IS_7_1
+TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
+  hipStream_t external = hip.CreateElsewhere(1, 0, 0);
+  EXPECT_THAT(RocmStream::Borrow(0, external).status(), IsInvalidArgument());
+  hip.DestroyElsewhere(external);
+  EXPECT_THAT(RocmStream::Borrow(1, external).status(), IsFailedPrecondition());
+}
+#endif
+
+TEST_F(RocmStreamTest, IsIdleNeverWaits) {
+  RocmStream stream = Make();
+  EXPECT_TRUE(*stream.IsIdle());
+  hip.SetBusy(stream.handle());
+  EXPECT_FALSE(*stream.IsIdle());
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0);
+  ASSERT_TRUE(stream.BlockHostUntilDone().ok());
+  EXPECT_TRUE(*stream.IsIdle());
+}
+
+TEST_F(RocmStreamTest, IsIdleDoesNotEndTheStreamsOwnCapture) {
+  StartOver(Behavior::kHip62);
+  RocmStream stream = Make();
+  hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
+  EXPECT_THAT(stream.IsIdle().status(), IsFailedPrecondition());
+  EXPECT_TRUE(hip.GlobalCaptureSurvived());
+}
+
+TEST_F(RocmStreamTest, EventsAreRecordedAndWaitedForOnTheStreamsDevice) {
+  scripted_hip::SetCurrentDevice(1);
+  hipEvent_t event = nullptr;
+  ASSERT_EQ(hipEventCreateWithFlags(&event, 0), hipSuccess);
+  scripted_hip::SetCurrentDevice(kCallersDevice);
+  RocmStream producer = Make({1, 0, 0});
+  RocmStream consumer = Make({0, 0, 0});
+  EXPECT_TRUE(producer.RecordEvent(event).ok());
+  EXPECT_TRUE(consumer.WaitFor(event).ok());
+  EXPECT_FALSE(consumer.RecordEvent(event).ok()) << "another device's event";
+}
+
+TEST_F(RocmStreamTest, WaitingForAnotherStreamLeavesNoEventBehind) {
+  RocmStream producer = Make({1, 0, 0});
+  RocmStream consumer = Make({0, 0, 0});
+  hip.ClearCalls();
+  ASSERT_TRUE(consumer.WaitFor(producer).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+  EXPECT_EQ(hip.LiveEvents(), 0);
+  for (const char* call : {"hipEventCreateWithFlags", "hipEventRecord",
+                           "hipStreamWaitEvent", "hipEventDestroy"}) {
+    hip.FailNothing();
+    hip.Fail(call, hipErrorLaunchFailure);
+    EXPECT_THAT(consumer.WaitFor(producer), IsInternal()) << call;
+  }
+  EXPECT_EQ(hip.LiveEvents(), 1) << "the one that could not be destroyed";
+}
+
+TEST_F(RocmStreamTest, WaitingForItselfMakesNoHipCall) {
+  RocmStream stream = Make();
+  hip.ClearCalls();
+  EXPECT_TRUE(stream.WaitFor(stream).ok());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(RocmStreamTest, AHostCallbackRunsOnce) {
+  RocmStream stream = Make();
+  int runs = 0;
+  ASSERT_TRUE(stream.DoHostCallback([&] { ++runs; }).ok());
+  EXPECT_EQ(runs, 0);
+  hip.RunHostCallbacks();
+  hip.RunHostCallbacks();
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(RocmStreamTest, AHostCallbackThatCannotBeEnqueuedIsDropped) {
+  RocmStream stream = Make();
+  auto held = std::make_shared<int>(0);
+  hip.Fail("hipStreamAddCallback", hipErrorLaunchFailure);
+  hip.Fail("hipLaunchHostFunc", hipErrorLaunchFailure);
+  EXPECT_THAT(stream.DoHostCallback([held] { ++*held; }), IsInternal());
+  hip.RunHostCallbacks();
+  EXPECT_EQ(*held, 0);
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST_F(RocmStreamTest, AHostCallbackInACaptureIsRefused) {
+  RocmStream stream = Make();
+  hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
+  hip.ClearCalls();
+  EXPECT_THAT(stream.DoHostCallback([] {}), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipStreamAddCallback"), 0);
+  EXPECT_EQ(hip.Count("hipLaunchHostFunc"), 0);
+}
+
+TEST_F(RocmStreamTest, HooksRunOnceTheWorkIsDoneAndBeforeTheHandleIsParked) {
+  std::vector<std::string> events;
+  RocmStream stream = Make();
+  const hipStream_t handle = stream.handle();
+  hip.SetBusy(handle);
+  stream.OnRelease([&](hipStream_t given) {
+    EXPECT_EQ(given, handle);
+    EXPECT_EQ(hip.Count("hipStreamSynchronize"), 1);
+    EXPECT_EQ(Stats().parked_now, 0);
+    EXPECT_THAT(hip.Faults(), IsEmpty());
+    events.push_back("added first");
+  });
+  stream.OnRelease([&](hipStream_t) { events.push_back("added last"); });
+  ASSERT_TRUE(stream.Release().ok());
+  EXPECT_THAT(events, ElementsAre("added last", "added first"));
+  EXPECT_EQ(Stats().parked_now, 1);
+}
+
+TEST_F(RocmStreamTest, HooksMayCreateAndReleaseStreams) {
+  RocmStream stream = Make();
+  const hipStream_t handle = stream.handle();
+  stream.OnRelease([&](hipStream_t) {
+    RocmStream other = Make();
+    EXPECT_NE(other.handle(), handle);
+    EXPECT_TRUE(cache.TrimAll().ok());
+  });
+  ASSERT_TRUE(stream.Release().ok());
+  EXPECT_EQ(Stats().parked_now, 2);
+}
+
+TEST_F(RocmStreamTest, AHookThatThrowsLosesNothing) {
+  RocmStream stream = Make();
+  int ran = 0;
+  stream.OnRelease([&](hipStream_t) { ++ran; });
+  stream.OnRelease([](hipStream_t) { throw std::runtime_error("hook"); });
+  EXPECT_THROW((void)stream.Release(), std::runtime_error);
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(Stats().leased_now, 0);
+  EXPECT_EQ(stream.id(), 0u);
+}
+
+TEST_F(RocmStreamTest, HooksGoWithTheStreamWhenItIsMoved) {
+  int ran = 0;
+  RocmStream from = Make();
+  from.OnRelease([&](hipStream_t) { ++ran; });
+  RocmStream to = std::move(from);
+  from.OnRelease([&](hipStream_t) { ran += 100; });  // owns nothing: dropped
+  from = Make();
+  ASSERT_TRUE(from.Release().ok());
+  EXPECT_EQ(ran, 0);
+  ASSERT_TRUE(to.Release().ok());
+  EXPECT_EQ(ran, 1);
+}
+
+TEST_F(RocmStreamTest, ReleaseReportsAFailedWaitAndGivesTheHandleBack) {
+  RocmStream stream = Make();
+  int ran = 0;
+  stream.OnRelease([&](hipStream_t) { ++ran; });
+  hip.Fail("hipStreamSynchronize", hipErrorLaunchFailure);
+  EXPECT_THAT(stream.Release(), IsInternal());
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(Stats().leased_now, 0);
+}
+
+}  // namespace
+}  // namespace hip_stream_pool

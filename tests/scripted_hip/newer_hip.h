@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Included ahead of every source (-include) to build the library as for a HIP
+// newer than the installed one: says that it is HIP 7.1, and declares what the
+// installed header may lack. Only for tests over the scripted HIP.
+#include "hip/hip_runtime_api.h"
+
+#undef HIP_VERSION
+#define HIP_VERSION 70100000
+
+extern "C" {
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
+hipError_t hipStreamGetId(hipStream_t stream,
+                          unsigned long long* id);  // NOLINT(runtime/int)
+}

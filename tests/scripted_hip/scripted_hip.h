@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A HIP that does what a test says. Linked into a test, it takes the place of
+// libamdhip64 for the functions that the library calls: streams are entries in
+// a table, any call can be made to fail, and each call is recorded with the
+// thread, device and capture mode that it was made with. What no caller of HIP
+// may ever do is collected as a fault, whether or not a test looks for it.
+#ifndef HIP_STREAM_POOL_TESTS_SCRIPTED_HIP_SCRIPTED_HIP_H_
+#define HIP_STREAM_POOL_TESTS_SCRIPTED_HIP_SCRIPTED_HIP_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hip/hip_runtime_api.h"
+
+namespace scripted_hip {
+
+struct Call {
+  std::string name;
+  std::thread::id thread;
+  int device;                 // current on the thread
+  hipStreamCaptureMode mode;  // of the thread
+  hipStream_t stream;         // nullptr if the call names none
+  hipError_t answer;
+};
+
+// How versions of HIP differ where it matters to a pool.
+enum class Behavior {
+  kHip52,  // a query knows nothing of captures; every call sets the last error
+  kHip57,  // a query answers 900 while a global capture is active, anywhere
+  kHip62,  // so it does, and invalidates the capture; not in relaxed mode
+  kHip70,  // also: only failures set the last error; a stream that does not
+           // exist is not checked for, but in GetDevice and GetId
+};
+
+class ScriptedHip {
+ public:
+  static constexpr int kForever = -1;
+
+  static ScriptedHip& Get();
+
+  // Back to the start: no streams, no script, nothing recorded; `devices`
+  // devices with priorities -1 to 1, device 0 current on every thread.
+  void Reset(int devices = 4, Behavior behavior = Behavior::kHip52);
+
+  // The call of that name fails with `error`, after succeeding `after` times,
+  // `times` times over. A failed call has no effect.
+  void Fail(const std::string& name, hipError_t error, int after = 0,
+            int times = 1);
+  void FailNothing();
+
+  // Runs in every call of that name, before it takes effect, with no lock of
+  // this class held. Empty to stop.
+  void During(const std::string& name, std::function<void()> action);
+
+  // Runs on another thread in every call; a call for which it does not return
+  // within two seconds was made with a lock held that it needs: a fault.
+  void SetLockProbe(std::function<void()> probe);
+
+  // A stream that the library did not create.
+  hipStream_t CreateElsewhere(int device, unsigned int flags, int priority);
+  // Destroyed, but not by the library.
+  void DestroyElsewhere(hipStream_t stream);
+  // As hipDeviceReset: all streams of the device are gone.
+  void ResetDevice(int device);
+  // From now on, a new stream gets the handle that was freed last.
+  void ReuseHandles() { reuse_handles_ = true; }
+
+  // The stream has work: until it is synchronized or destroyed, or for ever.
+  void SetBusy(hipStream_t stream, bool for_ever = false);
+  // HIP >= 6.2: so many queries behind a synchronize still say busy.
+  void SetQueriesBehindSynchronize(int busy) { late_queries_ = busy; }
+  void SetCaptureStatus(hipStream_t stream, hipStreamCaptureStatus status);
+  void SetReadsAs(hipStream_t stream, unsigned int flags, int priority);
+  void SetPriorityRange(int least, int greatest);
+  // A capture in global mode is active on some other thread.
+  void SetGlobalCapture(bool active);
+  bool GlobalCaptureSurvived() const { return !capture_invalidated_; }
+  // Runs the host callbacks that were enqueued, once each.
+  void RunHostCallbacks();
+
+  // What happened since Reset or ClearCalls.
+  std::vector<Call> Calls() const;
+  void ClearCalls();
+  int Count(const std::string& name) const;
+  // The names of the calls, in order, with the "hip" taken off.
+  std::string CallNames() const;
+  std::vector<std::string> Faults() const;
+
+  int LiveStreams() const;
+  int LiveEvents() const;
+  bool IsLive(hipStream_t stream) const;
+
+  // For the functions of HIP alone.
+  template <typename Effect>
+  hipError_t Do(const char* name, hipStream_t stream, Effect effect);
+  struct Stream {
+    int device;
+    unsigned int flags;
+    int priority;
+    uint64_t id;
+    hipStreamCaptureStatus capture = hipStreamCaptureStatusNone;
+    bool busy = false;
+    bool busy_for_ever = false;
+    int late_queries = 0;
+  };
+
+ private:
+  friend struct Functions;
+  struct Failure {
+    hipError_t error;
+    int after;
+    int times;
+  };
+  class LockProbe;
+
+  hipStream_t AddStream(int device, unsigned int flags, int priority);
+  void RemoveStream(hipStream_t stream);
+
+  mutable std::mutex mutex_;
+  int devices_ = 0;
+  Behavior behavior_ = Behavior::kHip52;
+  int least_ = 1;
+  int greatest_ = -1;
+  uint64_t generation_ = 0;  // of Reset; threads start over with each
+  std::map<hipStream_t, Stream> streams_;
+  std::map<hipEvent_t, int> events_;  // and their devices
+  std::vector<std::pair<hipHostFn_t, void*>> callbacks_;
+  std::vector<hipStream_t> freed_;
+  bool reuse_handles_ = false;
+  uintptr_t next_handle_ = 0;
+  uint64_t next_id_ = 0;
+  int late_queries_ = 0;
+  bool global_capture_ = false;
+  bool capture_invalidated_ = false;
+  std::map<std::string, Failure> failures_;
+  std::map<std::string, std::function<void()>> during_;
+  std::vector<Call> calls_;
+  std::vector<std::string> faults_;
+  std::shared_ptr<LockProbe> lock_probe_;
+};
+
+// What hipGetLastError would say on this thread, without clearing it.
+hipError_t LastError();
+// Leaves an error behind on this thread, as a failed call of the program would.
+void SetLastError(hipError_t error);
+// This thread's device, without a call being recorded.
+int CurrentDevice();
+void SetCurrentDevice(int device);
+hipStreamCaptureMode CurrentMode();
+
+}  // namespace scripted_hip
+
+#endif  // HIP_STREAM_POOL_TESTS_SCRIPTED_HIP_SCRIPTED_HIP_H_
