@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pool over AMD's own HIP runtime, on a real or the simulated GPU. What
+// only the simulation can show is skipped on a real one.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/stream_handle_cache.h"
+#include "simulated_hsa/simulated_hsa.h"
+
+namespace hip_stream_pool {
+namespace {
+
+using ::testing::ElementsAre;
+
+#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
+#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
+
+int DeviceCount() {
+  int count = 0;
+  EXPECT_HIP(hipGetDeviceCount(&count));
+  return count;
+}
+
+class RuntimeTest : public ::testing::Test {
+ protected:
+  RuntimeTest() {
+    EXPECT_HIP(hipSetDevice(0));
+    EXPECT_TRUE(cache.TrimAll().ok());
+    cache.SetMaxParkedPerKey(32);
+  }
+  ~RuntimeTest() override { EXPECT_TRUE(cache.TrimAll().ok()); }
+
+  hipStream_t Create(const StreamKey& key) {
+    absl::StatusOr<hipStream_t> stream = CreateStream(key);
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    return stream.ok() ? *stream : nullptr;
+  }
+  void Destroy(hipStream_t stream, int device = 0) {
+    absl::Status status = DestroyStream(device, stream);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  StreamHandleCache& cache = StreamHandleCache::Get();
+};
+
+// Tests that read or steer the simulation.
+class SimulatedRuntimeTest : public RuntimeTest {
+ protected:
+  void SetUp() override {
+    if (simulation == nullptr) GTEST_SKIP() << "needs the simulated GPU";
+  }
+
+  // The hardware queue that work on the stream reaches.
+  int64_t HardwareQueueOf(hipStream_t stream, int device = 0) {
+    void* memory = nullptr;
+    EXPECT_HIP(hipSetDevice(device));
+    EXPECT_HIP(hipMalloc(&memory, 64));
+    const auto before = simulation->ReadQueues();
+    EXPECT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+    EXPECT_HIP(hipStreamSynchronize(stream));
+    const std::vector<int64_t> reached =
+        simulated_hsa::QueuesReached(before, simulation->ReadQueues());
+    EXPECT_HIP(hipFree(memory));
+    EXPECT_EQ(reached.size(), 1u);
+    return reached.empty() ? 0 : reached[0];
+  }
+
+  int64_t DriverCalls() { return simulation->ReadCounters().driver_calls(); }
+
+  simulated_hsa::Control* simulation = simulated_hsa::Get();
+};
+
+TEST_F(SimulatedRuntimeTest, DestroyThenCreateCallsTheDriverZeroTimes) {
+  Destroy(Create({}));
+  const int64_t calls = DriverCalls();
+  for (int i = 0; i < 100; ++i) Destroy(Create({}));
+  EXPECT_EQ(DriverCalls(), calls);
+  hipStream_t plain = nullptr;
+  ASSERT_HIP(hipStreamCreateWithPriority(&plain, 0, 0));
+  ASSERT_HIP(hipStreamDestroy(plain));
+  EXPECT_GT(DriverCalls(), calls) << "which is what it saves";
+}
+
+TEST_F(SimulatedRuntimeTest, SoDoManyThreadsOnAllDevices) {
+  const int devices = DeviceCount();
+  constexpr int kThreads = 16;
+  const auto cycle = [&](int rounds) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        const int device = t % devices;
+        for (int i = 0; i < rounds; ++i) {
+          std::vector<hipStream_t> streams;
+          for (int s = 0; s < 4; ++s) streams.push_back(Create({device, 1, 0}));
+          for (hipStream_t stream : streams) Destroy(stream, device);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  };
+  std::vector<StreamKey> keys;
+  for (int device = 0; device < devices; ++device) {
+    keys.insert(keys.end(), (kThreads + devices - 1) / devices * 4,
+                {device, 1, 0});
+  }
+  cache.SetMaxParkedPerKey(4 * kThreads);
+  ASSERT_TRUE(cache.Prewarm(keys).ok());
+  const int64_t calls = DriverCalls();
+  const int64_t misses = cache.GetStats().misses;
+  cycle(100);
+  EXPECT_EQ(DriverCalls(), calls);
+  EXPECT_EQ(cache.GetStats().misses, misses);
+}
+
+TEST_F(SimulatedRuntimeTest, FourteenStreamsKeepTheirHardwareQueues) {
+  std::vector<StreamKey> roles(14);
+  for (int i = 6; i < 10; ++i) roles[i].priority = -1;
+  std::vector<int64_t> first;
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<hipStream_t> streams;
+    for (const StreamKey& role : roles) streams.push_back(Create(role));
+    std::vector<int64_t> queues;
+    for (hipStream_t stream : streams) {
+      queues.push_back(HardwareQueueOf(stream));
+    }
+    if (round == 0) first = queues;
+    EXPECT_EQ(queues, first) << "round " << round;
+    std::shuffle(streams.begin(), streams.end(), random);
+    for (hipStream_t stream : streams) Destroy(stream);
+  }
+  std::map<int64_t, int> streams_of_queue;
+  for (int64_t queue : first) ++streams_of_queue[queue];
+  EXPECT_EQ(streams_of_queue.size(), 8u) << "4 for each of 2 priorities";
+}
+
+TEST_F(RuntimeTest, AStreamReadsTheKeyItWasCreatedWith) {
+  int least = 0;
+  int greatest = 0;
+  ASSERT_HIP(hipDeviceGetStreamPriorityRange(&least, &greatest));
+  ASSERT_GT(least, greatest);
+  for (unsigned int flags : {hipStreamDefault, hipStreamNonBlocking}) {
+    for (int priority = greatest - 1; priority <= least + 1; ++priority) {
+      hipStream_t stream = Create({0, flags, priority});
+      unsigned int read_flags = 9;
+      int read_priority = 99;
+      EXPECT_HIP(hipStreamGetFlags(stream, &read_flags));
+      EXPECT_HIP(hipStreamGetPriority(stream, &read_priority));
+      EXPECT_EQ(read_flags, flags);
+      EXPECT_EQ(read_priority, std::clamp(priority, greatest, least));
+      Destroy(stream);
+      EXPECT_EQ(Create({0, flags, priority}), stream);
+      Destroy(stream);
+    }
+  }
+}
+
+TEST_F(RuntimeTest, TheCallersDeviceIsGivenBack) {
+  const int devices = DeviceCount();
+  if (devices < 2) GTEST_SKIP() << "needs two devices";
+  ASSERT_HIP(hipSetDevice(devices - 1));
+  hipStream_t stream = Create({0, 0, 0});
+  Destroy(stream);
+  EXPECT_FALSE(CreateStream({0, 5, 0}).ok());
+  ASSERT_TRUE(cache.Trim(0).ok());
+  int device = -1;
+  ASSERT_HIP(hipGetDevice(&device));
+  EXPECT_EQ(device, devices - 1);
+}
+
+TEST_F(RuntimeTest, PendingCallbacksRunOnceBeforeTheStreamIsLentAgain) {
+  std::atomic<int> runs{0};
+  for (int i = 0; i < 20; ++i) {
+    absl::StatusOr<RocmStream> stream = RocmStream::Create({});
+    ASSERT_TRUE(stream.ok());
+    ASSERT_EQ(runs, i) << "the stream's last user is done";
+    ASSERT_TRUE(stream
+                    ->DoHostCallback([&] {
+                      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                      ++runs;
+                    })
+                    .ok());
+  }
+  EXPECT_EQ(runs, 20);
+  EXPECT_EQ(cache.GetStats().parked_now, 1);
+}
+
+TEST_F(RuntimeTest, ASecondDestroyIsRefused) {
+  hipStream_t stream = Create({});
+  Destroy(stream);
+  EXPECT_EQ(DestroyStream(0, stream).code(),
+            absl::StatusCode::kFailedPrecondition);
+  hipStream_t a = Create({});
+  hipStream_t b = Create({});
+  EXPECT_NE(a, b);
+  Destroy(a);
+  Destroy(b);
+}
+
+TEST_F(RuntimeTest, PlainAndCuMaskedStreamsAreDestroyedAndNotParked) {
+  const StreamCacheStats before = cache.GetStats();
+  hipStream_t plain = nullptr;
+  ASSERT_HIP(hipStreamCreate(&plain));
+  Destroy(plain);
+  hipStream_t masked = nullptr;
+  const uint32_t mask = 0xf;
+  ASSERT_HIP(hipExtStreamCreateWithCUMask(&masked, 1, &mask));
+  Destroy(masked);
+  EXPECT_EQ(cache.GetStats().parked_now, 0);
+  EXPECT_EQ(cache.GetStats().refused_foreign - before.refused_foreign, 2);
+  EXPECT_EQ(cache.GetStats().destroyed_total - before.destroyed_total, 2);
+  EXPECT_EQ(DestroyStream(0, masked).code(),
+            absl::StatusCode::kFailedPrecondition)
+      << "HIP does not know it any more";
+}
+
+TEST_F(RuntimeTest, TheNullAndPerThreadStreamsAreRefused) {
+  for (hipStream_t stream :
+       {hipStream_t{nullptr}, reinterpret_cast<hipStream_t>(1),
+        hipStreamPerThread}) {
+    EXPECT_EQ(DestroyStream(0, stream).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(RuntimeTest, AStreamInACaptureIsNotParked) {
+  hipStream_t stream = Create({0, hipStreamNonBlocking, 0});
+  ASSERT_HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal));
+  Destroy(stream);
+  EXPECT_EQ(cache.GetStats().parked_now, 0);
+  // HIP <= 5.7 keeps count of a capture whose stream is gone: end this one's
+  // effect on the tests that follow.
+  EXPECT_NE(Create({0, hipStreamNonBlocking, 0}), nullptr);
+}
+
+TEST_F(RuntimeTest, AGlobalCaptureOnAnotherThreadSurvives) {
+  Destroy(Create({}));
+  hipStream_t capturing = nullptr;
+  ASSERT_HIP(hipStreamCreateWithFlags(&capturing, hipStreamNonBlocking));
+  ASSERT_HIP(hipStreamBeginCapture(capturing, hipStreamCaptureModeGlobal));
+  std::thread([&] {
+    for (int i = 0; i < 20; ++i) {
+      hipStream_t stream = Create({});
+      hipStream_t other = Create({0, hipStreamNonBlocking, -1});
+      Destroy(stream);
+      Destroy(other);
+    }
+  }).join();
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  EXPECT_HIP(hipStreamIsCapturing(capturing, &status));
+  EXPECT_EQ(status, hipStreamCaptureStatusActive);
+  hipGraph_t graph = nullptr;
+  EXPECT_HIP(hipStreamEndCapture(capturing, &graph));
+  EXPECT_HIP(hipGraphDestroy(graph));
+  EXPECT_HIP(hipStreamDestroy(capturing));
+}
+
+TEST_F(RuntimeTest, ADeviceResetWithInvalidateLeavesAWorkingPool) {
+  hipStream_t lent = Create({});
+  Destroy(Create({0, 1, 0}));
+  ASSERT_HIP(hipDeviceReset());
+  cache.Invalidate(0);
+  EXPECT_EQ(cache.GetStats().parked_now, 0);
+  EXPECT_TRUE(DestroyStream(0, lent).ok()) << "it is gone already";
+  hipStream_t next = Create({0, 1, 0});
+  EXPECT_HIP(hipStreamSynchronize(next));
+  Destroy(next);
+}
+
+TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
+  hipStream_t lent = Create({});
+  for (int priority : {-1, 0, 1}) Destroy(Create({0, 1, priority}));
+  ASSERT_HIP(hipDeviceReset());
+  for (int priority : {-1, 0, 1}) {
+    hipStream_t next = Create({0, 1, priority});
+    int read = 99;
+    EXPECT_HIP(hipStreamGetPriority(next, &read));
+    EXPECT_EQ(read, priority);
+    EXPECT_HIP(hipStreamSynchronize(next));
+  }
+  (void)lent;  // its handle may be one of those
+}
+
+TEST_F(SimulatedRuntimeTest, ABusyStreamIsWaitedFor) {
+  hipStream_t stream = Create({});
+  void* memory = nullptr;
+  ASSERT_HIP(hipMalloc(&memory, 64));
+  std::atomic<bool> released{false};
+  std::thread release;
+  {
+    simulation->Hold();
+    ASSERT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+    release = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      released = true;
+      simulation->Release();
+    });
+  }
+  Destroy(stream);
+  EXPECT_TRUE(released);
+  release.join();
+  EXPECT_EQ(Create({}), stream);
+  Destroy(stream);
+  EXPECT_HIP(hipFree(memory));
+}
+
+TEST_F(SimulatedRuntimeTest, AStreamUsedAfterItsDestroyIsNotLent) {
+  hipStream_t stream = Create({});
+  void* memory = nullptr;
+  ASSERT_HIP(hipMalloc(&memory, 64));
+  Destroy(stream);
+  {
+    simulated_hsa::ScopedHold hold(simulation);
+    ASSERT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+    hipStream_t next = Create({});
+    EXPECT_NE(next, stream);
+    Destroy(next);
+  }
+  EXPECT_HIP(hipStreamSynchronize(stream));
+  EXPECT_HIP(hipFree(memory));
+}
+
+TEST_F(SimulatedRuntimeTest, OutOfMemoryIsResourceExhaustedAndPasses) {
+  // Not one of the parked streams' queues is free for a stream with a CU mask
+  // or of another priority, so each of these needs memory of its own.
+  Destroy(Create({}));
+  ASSERT_TRUE(cache.TrimAll().ok());
+  simulation->FailAllocate(simulated_hsa::Control::kAll);
+  simulation->FailQueueCreate(simulated_hsa::Control::kAll);
+  absl::Status status = CreateStream({0, 1, -1}).status();
+  simulation->FailAllocate(simulated_hsa::Control::kNone);
+  simulation->FailQueueCreate(simulated_hsa::Control::kNone);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  Destroy(Create({0, 1, -1}));
+}
+
+TEST_F(SimulatedRuntimeTest, MemoryFreedAfterParkingIsFreed) {
+  constexpr size_t kSize = 64 << 20;
+  hipStream_t stream = Create({});
+  void* device = nullptr;
+  void* host = nullptr;
+  ASSERT_HIP(hipHostMalloc(&host, kSize, 0));
+  ASSERT_HIP(hipMalloc(&device, kSize));
+  const int64_t with_buffer = simulation->ReadCounters().live_bytes;
+  ASSERT_HIP(
+      hipMemcpyAsync(device, host, kSize, hipMemcpyHostToDevice, stream));
+  ASSERT_HIP(hipMemsetAsync(device, 1, kSize, stream));
+  while (hipStreamQuery(stream) == hipErrorNotReady) std::this_thread::yield();
+  Destroy(stream);
+  ASSERT_HIP(hipFree(device));
+  EXPECT_LE(simulation->ReadCounters().live_bytes,
+            with_buffer - static_cast<int64_t>(kSize));
+  ASSERT_HIP(hipHostFree(host));
+}
+
+TEST_F(SimulatedRuntimeTest, MemoryIsFlatOverManyCycles) {
+  const auto cycle = [&] {
+    std::vector<hipStream_t> streams;
+    for (int i = 0; i < 14; ++i) streams.push_back(Create({0, 1, 0}));
+    for (hipStream_t stream : streams) Destroy(stream);
+  };
+  cycle();
+  const int64_t bytes = simulation->ReadCounters().live_bytes;
+  const int64_t signals = simulation->ReadCounters().live_signals();
+  for (int i = 0; i < 1000; ++i) cycle();
+  EXPECT_EQ(simulation->ReadCounters().live_bytes, bytes);
+  EXPECT_EQ(simulation->ReadCounters().live_signals(), signals);
+}
+
+TEST_F(SimulatedRuntimeTest, TrimGivesTheMemoryBack) {
+  Destroy(Create({}));
+  const int64_t with_one = simulation->ReadCounters().live_bytes;
+  std::vector<hipStream_t> streams;
+  for (int i = 0; i < 14; ++i) streams.push_back(Create({}));
+  for (hipStream_t stream : streams) Destroy(stream);
+  EXPECT_GT(simulation->ReadCounters().live_bytes, with_one);
+  ASSERT_TRUE(cache.Trim(0).ok());
+  EXPECT_LT(simulation->ReadCounters().live_bytes, with_one);
+}
+
+TEST_F(SimulatedRuntimeTest, AStreamWaitsForAnotherOnTheSameOrAnotherDevice) {
+  for (int device : {0, DeviceCount() - 1}) {
+    absl::StatusOr<RocmStream> producer = RocmStream::Create({0, 1, 0});
+    absl::StatusOr<RocmStream> consumer = RocmStream::Create({device, 1, 0});
+    ASSERT_TRUE(producer.ok() && consumer.ok());
+    void* memory = nullptr;
+    ASSERT_HIP(hipSetDevice(0));
+    ASSERT_HIP(hipMalloc(&memory, 64));
+    std::atomic<bool> done{false};
+    {
+      simulated_hsa::ScopedHold hold(simulation);
+      ASSERT_HIP(hipMemsetAsync(memory, 1, 64, producer->handle()));
+      ASSERT_TRUE(consumer->WaitFor(*producer).ok());
+      ASSERT_TRUE(consumer->DoHostCallback([&] { done = true; }).ok());
+      EXPECT_FALSE(*producer->IsIdle());
+      EXPECT_FALSE(*consumer->IsIdle());
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(done);
+    }
+    EXPECT_TRUE(consumer->BlockHostUntilDone().ok());
+    EXPECT_TRUE(done);
+    EXPECT_HIP(hipFree(memory));
+  }
+}
+
+TEST_F(RuntimeTest, BytesArriveThroughAPooledStream) {
+  constexpr size_t kSize = 1 << 20;
+  std::vector<unsigned char> from(kSize);
+  std::vector<unsigned char> to(kSize);
+  void* device = nullptr;
+  ASSERT_HIP(hipMalloc(&device, kSize));
+  for (int round = 1; round <= 3; ++round) {
+    std::fill(from.begin(), from.end(), round);
+    absl::StatusOr<RocmStream> stream = RocmStream::Create({});
+    ASSERT_TRUE(stream.ok());
+    ASSERT_HIP(hipMemcpyAsync(device, from.data(), kSize, hipMemcpyHostToDevice,
+                              stream->handle()));
+    ASSERT_HIP(hipMemcpyAsync(to.data(), device, kSize, hipMemcpyDeviceToHost,
+                              stream->handle()));
+    ASSERT_TRUE(stream->BlockHostUntilDone().ok());
+    EXPECT_EQ(to, from);
+  }
+  EXPECT_HIP(hipFree(device));
+}
+
+}  // namespace
+}  // namespace hip_stream_pool
