@@ -19,6 +19,7 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
     } else {
       result = CreateNew(hip, kind, &stream);
       if (result.ok()) ++misses_;
+      WatchProcess();
     }
   }
   const bool have_stream = result.ok();
@@ -182,14 +183,24 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
 
 HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
                                    hipStream_t* stream) {
-  uint64_t identity = 0;
-  HipResult result =
-      CreateNewStream(hip, kind.flags, kind.priority, stream, &identity);
+  const auto create = [&] {
+    return hip.Call(
+        "hipStreamCreateWithPriority",
+        hipStreamCreateWithPriority(stream, kind.flags, kind.priority));
+  };
+  HipResult result = create();
   if (result.error == hipErrorOutOfMemory) {
     DestroyAll(hip, store_.TakeParked());
-    result = CreateNewStream(hip, kind.flags, kind.priority, stream, &identity);
+    result = create();
   }
-  if (result.ok() && store_.Add(*stream, kind, identity)) ++dropped_stale_;
+  if (!result.ok()) return result;
+  uint64_t identity = 0;
+  result = ReadIdentity(hip, *stream, &identity);
+  if (!result.ok()) {
+    DestroyNow(hip, *stream);
+  } else if (store_.Add(*stream, kind, identity)) {
+    ++dropped_stale_;
+  }
   return result;
 }
 

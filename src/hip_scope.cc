@@ -6,6 +6,9 @@
 namespace hip_stream_pool {
 namespace {
 
+// HIP's word for it, too.
+constexpr hipError_t kNotCalled = hipErrorDeinitialized;
+
 absl::StatusCode CodeOf(hipError_t error) {
   switch (error) {
     case hipSuccess:
@@ -34,15 +37,27 @@ absl::StatusCode CodeOf(hipError_t error) {
 
 }  // namespace
 
-absl::Status ToStatus(HipResult result, absl::string_view arguments) {
+absl::Status ToStatus(const HipResult& result, absl::string_view arguments) {
   if (result.ok()) return absl::OkStatus();
-  return absl::Status(CodeOf(result.error),
-                      absl::StrCat(result.call, "(", arguments,
-                                   "): ", hipGetErrorName(result.error), " (",
-                                   hipGetErrorString(result.error), ")"));
+  if (result.error == kNotCalled) return NoHipAnyMore();
+  return absl::Status(
+      CodeOf(result.error),
+      absl::StrCat(result.call, "(", arguments, "): ", result.error_name, " (",
+                   static_cast<int>(result.error), ")"));
 }
 
-HipScope::HipScope(int device_ordinal) {
+absl::Status NoHipAnyMore() {
+  return absl::FailedPreconditionError(
+      IsForkedChild()
+          ? "HIP does not work in a child that was forked after it had started"
+          : "the process exits; HIP may be gone already");
+}
+
+HipScope::HipScope(int device_ordinal) : guard_(device_ordinal) {
+  if (!guard_.may_call()) {
+    entered_ = {"", kNotCalled};
+    return;
+  }
   entered_ = Call("hipGetDevice", hipGetDevice(&callers_device_));
   if (entered_.ok() && callers_device_ != device_ordinal) {
     entered_ = Call("hipSetDevice", hipSetDevice(device_ordinal));
@@ -53,6 +68,11 @@ HipScope::HipScope(int device_ordinal) {
                     hipThreadExchangeStreamCaptureMode(&callers_mode_));
     mode_changed_ = entered_.ok();
   }
+}
+
+void HipScope::NoteFailure(HipResult& result) {
+  failed_ = true;
+  result.error_name = hipGetErrorName(result.error);
 }
 
 HipResult HipScope::Close(HipResult result) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "hip/hip_runtime_api.h"
+#include "process_lifetime.h"
 
 namespace hip_stream_pool {
 
@@ -16,6 +17,7 @@ namespace hip_stream_pool {
 struct HipResult {
   const char* call = "";
   hipError_t error = hipSuccess;
+  const char* error_name = "";  // HIP's, of a failure
 
   bool ok() const { return error == hipSuccess; }
 };
@@ -25,10 +27,14 @@ inline bool SaysNoSuchStream(hipError_t error) {
   return error == hipErrorContextIsDestroyed || error == hipErrorInvalidHandle;
 }
 
-// OK, or "CALL(ARGUMENTS): hipErrorX (what HIP says of it)".
-absl::Status ToStatus(HipResult result, absl::string_view arguments);
+// OK, or "CALL(ARGUMENTS): hipErrorX (its number)". Makes no HIP call.
+absl::Status ToStatus(const HipResult& result, absl::string_view arguments);
 
-// From its construction to Close() or its destruction, the device is current
+// What ToStatus says of a call that was not made because the process exits or
+// is a forked child.
+absl::Status NoHipAnyMore();
+
+// From its construction to Close(), or its destruction, the device is current
 // on this thread and the thread's stream capture mode is relaxed. HIP calls in
 // between go through Call, so that Close knows what there is to clear.
 class HipScope {
@@ -38,13 +44,15 @@ class HipScope {
   HipScope(const HipScope&) = delete;
   HipScope& operator=(const HipScope&) = delete;
 
-  // Whether the device and the mode could be set. If not, call nothing.
-  HipResult entered() const { return entered_; }
+  // Whether HIP may be called, and the device and the mode could be set. If
+  // not, call nothing.
+  const HipResult& entered() const { return entered_; }
 
   // Notes whether the call failed. hipErrorNotReady is an answer, no failure.
   HipResult Call(const char* call, hipError_t error) {
-    if (error != hipSuccess && error != hipErrorNotReady) failed_ = true;
-    return {call, error};
+    HipResult result{call, error};
+    if (error != hipSuccess && error != hipErrorNotReady) NoteFailure(result);
+    return result;
   }
 
   // Gives the caller's device and mode back, and clears what a failed call of
@@ -53,6 +61,9 @@ class HipScope {
   HipResult Close(HipResult result = {});
 
  private:
+  void NoteFailure(HipResult& result);
+
+  HipCallGuard guard_;
   HipResult entered_;
   int callers_device_ = 0;
   hipStreamCaptureMode callers_mode_ = hipStreamCaptureModeRelaxed;

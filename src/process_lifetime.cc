@@ -2,34 +2,76 @@
 #include "process_lifetime.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace hip_stream_pool {
 namespace {
 
-std::atomic<ProcessState> process_state{ProcessState::kRunning};
+enum class State { kRunning, kExiting, kForkedChild };
+
+constexpr std::chrono::seconds kLongestWaitAtExit{1};
+constexpr int kShards = 16;
+
+struct alignas(64) Shard {
+  std::atomic<int> calls{0};
+};
+
+std::atomic<State> state{State::kRunning};
+Shard shards[kShards];
+
+// exit() first destroys the thread-local objects of the thread that calls it,
+// HIP's among them, and only then runs exit handlers and static destructors.
+// Of threads that end, only the main one shows that the process does.
+thread_local bool main_thread_ended = false;
+
+struct MainThreadEnd {
+  ~MainThreadEnd() { main_thread_ended = true; }
+};
+
+bool IsMainThread() { return syscall(SYS_gettid) == getpid(); }
 
 void OnExit() {
-  auto running = ProcessState::kRunning;
-  process_state.compare_exchange_strong(running, ProcessState::kExiting);
+  State running = State::kRunning;
+  if (!state.compare_exchange_strong(running, State::kExiting)) return;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestWaitAtExit;
+  for (const Shard& shard : shards) {
+    while (shard.calls.load() != 0 &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
 }
 
-void OnFork() {
-  process_state.store(ProcessState::kForkedChild, std::memory_order_relaxed);
-}
+void OnFork() { state.store(State::kForkedChild); }
 
 }  // namespace
 
-ProcessState GetProcessState() {
-  return process_state.load(std::memory_order_relaxed);
+bool MayCallHip() {
+  return state.load() == State::kRunning && !main_thread_ended;
+}
+
+bool IsForkedChild() { return state.load() == State::kForkedChild; }
+
+// The order matters: either OnExit sees the call, or this sees OnExit.
+HipCallGuard::HipCallGuard(int shard)
+    : calls_(shards[static_cast<unsigned>(shard) % kShards].calls) {
+  calls_.fetch_add(1);
+  may_call_ = MayCallHip();
 }
 
 void WatchProcess() {
-  std::atexit(OnExit);
-  static const int registered = pthread_atfork(nullptr, nullptr, OnFork);
-  (void)registered;
+  static const bool watching =
+      std::atexit(OnExit) == 0 && pthread_atfork(nullptr, nullptr, OnFork) == 0;
+  (void)watching;
+  if (IsMainThread()) {
+    static thread_local MainThreadEnd end;
+    (void)end;
+  }
 }
 
 }  // namespace hip_stream_pool

@@ -31,12 +31,6 @@ absl::Status InCapture(absl::string_view call) {
       absl::StrCat(call, ": the stream is in a stream capture"));
 }
 
-absl::Status CheckMayCallHip() {
-  if (MayCallHip()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "no HIP call while the process exits or in a forked child");
-}
-
 using HostCallback = absl::AnyInvocable<void() &&>;
 
 void RunHostCallback(void* callback) {
@@ -66,7 +60,6 @@ HipResult EnqueueHostCallback(HipScope& hip, hipStream_t stream,
 template <typename Call>
 absl::Status RocmStream::CallHip(Call call) const {
   if (id_ == 0) return OwnsNothing();
-  if (absl::Status may = CheckMayCallHip(); !may.ok()) return may;
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   if (result.ok()) result = call(hip);
@@ -81,7 +74,6 @@ absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
 
 absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
                                               hipStream_t external) {
-  if (absl::Status may = CheckMayCallHip(); !may.ok()) return may;
   HipScope hip(device_ordinal);
   HipResult result = hip.entered();
   bool is_another_devices = false;
@@ -163,23 +155,22 @@ absl::Status RocmStream::WaitFor(hipEvent_t event) const {
 absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
-  // An event is recorded on its own device, and destroyed when it is no longer
-  // needed: HIP keeps what the waiting stream needs of it.
-  hipEvent_t event = nullptr;
-  absl::Status status = other.CallHip([&](HipScope& hip) {
+  // The event is of the device that it is recorded on. It is destroyed at once:
+  // HIP keeps what the waiting stream needs of it.
+  absl::Status waited;
+  absl::Status recorded = other.CallHip([&](HipScope& hip) {
+    hipEvent_t event = nullptr;
     HipResult result =
         hip.Call("hipEventCreateWithFlags",
                  hipEventCreateWithFlags(&event, hipEventDisableTiming));
     if (!result.ok()) return result;
-    return hip.Call("hipEventRecord", hipEventRecord(event, other.handle_));
+    result = hip.Call("hipEventRecord", hipEventRecord(event, other.handle_));
+    if (result.ok()) waited = WaitFor(event);
+    HipResult destroyed = hip.Call("hipEventDestroy", hipEventDestroy(event));
+    return result.ok() ? destroyed : result;
   });
-  if (status.ok()) status = WaitFor(event);
-  if (event != nullptr) {
-    status.Update(other.CallHip([&](HipScope& hip) {
-      return hip.Call("hipEventDestroy", hipEventDestroy(event));
-    }));
-  }
-  return status;
+  recorded.Update(waited);
+  return recorded;
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {

@@ -23,22 +23,17 @@ StreamFinding Judge(HipResult result) {
 
 }  // namespace
 
-HipResult CreateNewStream(HipScope& hip, unsigned int flags, int priority,
-                          hipStream_t* stream, uint64_t* identity) {
-  HipResult created =
-      hip.Call("hipStreamCreateWithPriority",
-               hipStreamCreateWithPriority(stream, flags, priority));
-  *identity = 0;
+HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_ID
-  if (created.ok()) {
-    unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
-    // Without an identity, the stream can be lent this once and never again.
-    if (hip.Call("hipStreamGetId", hipStreamGetId(*stream, &id)).ok()) {
-      *identity = id;
-    }
-  }
+  unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
+  HipResult result = hip.Call("hipStreamGetId", hipStreamGetId(stream, &id));
+  *identity = id;
+  return result;
+#else
+  (void)hip, (void)stream;
+  *identity = 0;
+  return {};
 #endif
-  return created;
 }
 
 StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
@@ -61,10 +56,9 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
                             int device_ordinal, uint64_t identity) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_ID
   (void)device_ordinal;
-  unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
-  StreamFinding finding =
-      Judge(hip.Call("hipStreamGetId", hipStreamGetId(stream, &id)));
-  if (finding.verdict == StreamFinding::kFine && id != identity) {
+  uint64_t read = 0;
+  StreamFinding finding = Judge(ReadIdentity(hip, stream, &read));
+  if (finding.verdict == StreamFinding::kFine && read != identity) {
     finding.verdict = StreamFinding::kGone;
   }
   return finding;

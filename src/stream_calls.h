@@ -32,9 +32,9 @@ inline bool IsSpecialStream(hipStream_t stream) {
   return reinterpret_cast<uintptr_t>(stream) <= 2;
 }
 
-// Creates a stream and reads its identity.
-HipResult CreateNewStream(HipScope& hip, unsigned int flags, int priority,
-                          hipStream_t* stream, uint64_t* identity);
+// What tells the stream from every other that the process has or will have;
+// 0 where HIP has no such thing (before 7.1).
+HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity);
 
 // Whether `stream` is still the stream of that identity. From HIP 7.1 that is
 // certain: identities are never used again. From 5.6 it shows that the stream

@@ -35,14 +35,6 @@ int MaxParkedFromEnvironment() {
   return limit;
 }
 
-absl::Status NoHipAnyMore() {
-  return absl::FailedPreconditionError(
-      GetProcessState() == ProcessState::kForkedChild
-          ? "HIP does not work in a child forked after its first use; start "
-            "the child with exec, or fork before"
-          : "the process exits");
-}
-
 absl::Status CheckFlags(const StreamKey& key) {
   if (key.flags == hipStreamDefault || key.flags == hipStreamNonBlocking) {
     return absl::OkStatus();
@@ -70,19 +62,22 @@ absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
   Devices* known = devices_.load(std::memory_order_acquire);
   if (known != nullptr) return known;
   int count = 0;
-  HipResult result = {"hipGetDeviceCount", hipGetDeviceCount(&count)};
-  if (!result.ok()) {
-    (void)hipGetLastError();
-    return ToStatus(result, "");
+  {
+    HipCallGuard guard(/*shard=*/0);
+    if (!guard.may_call()) return NoHipAnyMore();
+    if (hipError_t error = hipGetDeviceCount(&count); error != hipSuccess) {
+      (void)hipGetLastError();
+      return ToStatus({"hipGetDeviceCount", error, hipGetErrorName(error)}, "");
+    }
   }
   auto devices = std::make_unique<Devices>();
   for (int i = 0; i < count; ++i) devices->by_ordinal.emplace_back(i);
+  WatchProcess();
   // Of threads that get here at once, the first one's table stays.
   if (!devices_.compare_exchange_strong(known, devices.get(),
                                         std::memory_order_acq_rel)) {
     return known;
   }
-  WatchProcess();
   return devices.release();
 }
 
@@ -161,7 +156,7 @@ void StreamHandleCache::SetMaxParkedPerKey(int limit) {
 StreamCacheStats StreamHandleCache::GetStats() const {
   StreamCacheStats stats;
   // In a forked child another thread's lock may be held for ever.
-  if (GetProcessState() == ProcessState::kForkedChild) return stats;
+  if (IsForkedChild()) return stats;
   if (Devices* devices = devices_.load(std::memory_order_acquire)) {
     for (const DeviceStreams& device : devices->by_ordinal) {
       device.AddStatsTo(stats);
@@ -203,7 +198,8 @@ absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
   const int limit = cache.max_parked_per_key_.load(std::memory_order_relaxed);
   if (std::optional<absl::Status> destroyed =
           (*device)->Destroy(stream, limit)) {
-    return *std::move(destroyed);
+    // An error because exit has begun meanwhile is nobody's concern.
+    return MayCallHip() ? *std::move(destroyed) : absl::OkStatus();
   }
   for (DeviceStreams& other : cache.devices_.load()->by_ordinal) {
     if (other.Has(stream)) {

@@ -23,6 +23,7 @@ class PoolTest : public ::testing::Test {
   static constexpr int kDevices = 4;
 
   PoolTest() {
+    hip.SetLockProbe([this] { (void)cache.GetStats(); });
     StartOver(scripted_hip::Behavior::kHip52);
     scripted_hip::SetCurrentDevice(kCallersDevice);
   }
@@ -31,6 +32,7 @@ class PoolTest : public ::testing::Test {
     EXPECT_THAT(hip.Faults(), ::testing::IsEmpty());
     EXPECT_EQ(scripted_hip::CurrentDevice(), kCallersDevice);
     EXPECT_EQ(scripted_hip::CurrentMode(), hipStreamCaptureModeGlobal);
+    hip.SetLockProbe(nullptr);
     hip.Reset();
   }
 
@@ -39,7 +41,6 @@ class PoolTest : public ::testing::Test {
     for (int i = 0; i < kDevices; ++i) cache.Invalidate(i);
     cache.SetMaxParkedPerKey(32);
     start_ = cache.GetStats();
-    hip.SetLockProbe([this] { (void)cache.GetStats(); });
     scripted_hip::SetCurrentDevice(kCallersDevice);
   }
 

@@ -21,8 +21,7 @@ thread_local ThreadState thread_state;
 
 }  // namespace
 
-// A thread that runs the probe on demand. A probe that hangs keeps its thread,
-// so the next Reset lets go of it and a new one is made.
+// A thread that runs the probe on demand.
 class ScriptedHip::LockProbe {
  public:
   explicit LockProbe(std::function<void()> probe)
@@ -74,7 +73,6 @@ ScriptedHip& ScriptedHip::Get() {
 }
 
 void ScriptedHip::Reset(int devices, Behavior behavior) {
-  SetLockProbe(nullptr);
   std::lock_guard<std::mutex> lock(mutex_);
   devices_ = devices;
   behavior_ = behavior;

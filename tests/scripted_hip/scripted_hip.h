@@ -45,8 +45,9 @@ class ScriptedHip {
 
   static ScriptedHip& Get();
 
-  // Back to the start: no streams, no script, nothing recorded; `devices`
-  // devices with priorities -1 to 1, device 0 current on every thread.
+  // Back to the start, but for the lock probe: no streams, no script, nothing
+  // recorded; `devices` devices with priorities -1 to 1, device 0 current on
+  // every thread.
   void Reset(int devices = 4, Behavior behavior = Behavior::kHip52);
 
   // The call of that name fails with `error`, after succeeding `after` times,

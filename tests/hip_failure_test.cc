@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every HIP call that the library makes fails in turn, in every operation, with
+// each kind of error, once and for ever after, on an old and on a new HIP.
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hip_stream_pool/rocm_stream.h"
+#include "pool_test.h"
+
+namespace hip_stream_pool {
+namespace {
+
+using scripted_hip::Behavior;
+using scripted_hip::Call;
+using scripted_hip::ScriptedHip;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr hipError_t kErrors[] = {
+    hipErrorOutOfMemory,   hipErrorInvalidDevice,
+    hipErrorInvalidHandle, hipErrorContextIsDestroyed,
+    hipErrorLaunchFailure, hipErrorStreamCaptureUnsupported,
+    hipErrorUnknown,
+};
+
+class HipFailureTest : public PoolTest {
+ protected:
+  HipFailureTest() {
+    // What is asked only once in a process is pool_start_test's.
+    for (int device = 0; device < kDevices; ++device) Parked({device, 0, 0});
+  }
+
+  struct Operation {
+    std::string name;
+    std::function<void()> prepare;
+    std::function<absl::Status()> run;
+  };
+
+  // What an operation has before and after, besides the pool.
+  hipStream_t stream_ = nullptr;
+  std::optional<RocmStream> owner_;
+  std::optional<RocmStream> other_;
+
+  std::vector<Operation> Operations() {
+    const auto nothing = [] {};
+    const auto lent = [this] { stream_ = Create({}); };
+    const auto destroy = [this] {
+      return DestroyStream(0, std::exchange(stream_, nullptr));
+    };
+    const auto create = [this] {
+      absl::StatusOr<hipStream_t> made = CreateStream({});
+      if (made.ok()) stream_ = *made;
+      return made.status();
+    };
+    const auto owners = [this] {
+      owner_ = *RocmStream::Create({0, 0, 0});
+      other_ = *RocmStream::Create({1, 0, 0});
+    };
+    return {
+        {"create a stream", nothing, create},
+        {"reuse a stream", [this] { Parked(); }, create},
+        {"reuse a stream of two",
+         [this] {
+           hipStream_t a = Create({});
+           Parked();
+           Destroy(a);
+         },
+         create},
+        {"park a stream", lent, destroy},
+        {"park a busy stream",
+         [this] {
+           stream_ = Create({});
+           hip.SetBusy(stream_);
+         },
+         destroy},
+        {"destroy a stream over the limit",
+         [this] {
+           cache.SetMaxParkedPerKey(0);
+           stream_ = Create({});
+         },
+         destroy},
+        {"destroy a capturing stream",
+         [this] {
+           stream_ = Create({});
+           hip.SetCaptureStatus(stream_, hipStreamCaptureStatusActive);
+         },
+         destroy},
+        {"destroy a foreign stream",
+         [this] { stream_ = hip.CreateElsewhere(0, 0, 0); }, destroy},
+        {"prewarm", nothing,
+         [this] {
+           return cache.Prewarm({{0, 0, 0}, {1, 0, -1}, {0, 0, 0}});
+         }},
+        {"trim",
+         [this] {
+           stream_ = Create({});
+           hipStream_t b = Create({});
+           Destroy(stream_);
+           Destroy(std::exchange(b, nullptr));
+           stream_ = nullptr;
+         },
+         [this] { return cache.Trim(0); }},
+        {"wait for a stream", owners,
+         [this] { return owner_->WaitFor(*other_); }},
+        {"query a stream", owners,
+         [this] { return owner_->IsIdle().status(); }},
+        {"synchronize a stream", owners,
+         [this] { return owner_->BlockHostUntilDone(); }},
+        {"enqueue a callback", owners,
+         [this] { return owner_->DoHostCallback([] {}); }},
+        {"release with a hook",
+         [this] {
+           owner_ = *RocmStream::Create({0, 0, 0});
+           owner_->OnRelease([](hipStream_t) {});
+         },
+         [this] { return owner_->Release(); }},
+        {"borrow", [this] { stream_ = hip.CreateElsewhere(0, 0, 0); },
+         [this] {
+           return RocmStream::Borrow(0, std::exchange(stream_, nullptr))
+               .status();
+         }},
+    };
+  }
+
+  // The calls of the operation when nothing fails.
+  std::vector<Call> CallsOf(const Operation& operation, Behavior behavior) {
+    StartOver(behavior);
+    operation.prepare();
+    hip.ClearCalls();
+    absl::Status status = operation.run();
+    EXPECT_TRUE(status.ok()) << operation.name << ": " << status;
+    std::vector<Call> calls = hip.Calls();
+    CleanUp();
+    return calls;
+  }
+
+  void CleanUp() {
+    hip.FailNothing();
+    scripted_hip::SetCurrentDevice(kCallersDevice);
+    owner_.reset();
+    other_.reset();
+    hip.RunHostCallbacks();
+    if (stream_ != nullptr) {
+      (void)DestroyStream(0, std::exchange(stream_, nullptr));
+    }
+    EXPECT_TRUE(cache.TrimAll().ok());
+  }
+
+  void Check(const Operation& operation, Behavior behavior,
+             const std::vector<Call>& calls, size_t failing, hipError_t error,
+             int times) {
+    const std::string& name = calls[failing].name;
+    SCOPED_TRACE(operation.name + ": call " + std::to_string(failing) + ", " +
+                 name + ", answers " + hipGetErrorName(error) +
+                 (times == 1 ? " once" : " for ever") +
+                 (behavior == Behavior::kHip70 ? ", HIP 7" : ""));
+    StartOver(behavior);
+    operation.prepare();
+    hip.ClearCalls();
+    hip.Fail(name, error,
+             std::count_if(calls.begin(), calls.begin() + failing,
+                           [&](const Call& c) { return c.name == name; }),
+             times);
+    const absl::Status status = operation.run();
+
+    // No retry loop.
+    EXPECT_LE(hip.Calls().size(), calls.size() + 16);
+    EXPECT_LE(hip.Count("hipStreamDestroy"),
+              std::count_if(calls.begin(), calls.end(), [](const Call& c) {
+                return c.name == "hipStreamDestroy";
+              }) + 4);
+    // The caller's device and mode, unless that is what failed.
+    if (name != "hipSetDevice") {
+      EXPECT_EQ(scripted_hip::CurrentDevice(), kCallersDevice);
+    }
+    if (name != "hipThreadExchangeStreamCaptureMode") {
+      EXPECT_EQ(scripted_hip::CurrentMode(), hipStreamCaptureModeGlobal);
+    }
+    EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
+    // What can't be worked around is reported, by name.
+    const bool can_be_worked_around =
+        name == "hipStreamQuery" || name == "hipStreamIsCapturing" ||
+        name == "hipStreamGetFlags" || name == "hipStreamGetPriority" ||
+        name == "hipStreamSynchronize" || name == "hipStreamGetId" ||
+        name == "hipStreamDestroy" ||
+        (name == "hipStreamCreateWithPriority" && times == 1 &&
+         error == hipErrorOutOfMemory);
+    EXPECT_TRUE(can_be_worked_around || !status.ok());
+    if (!status.ok()) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr("hip"));
+    }
+    if (name == "hipStreamCreateWithPriority" && error == hipErrorOutOfMemory &&
+        times != 1) {
+      EXPECT_THAT(status, IsResourceExhausted());
+    }
+
+    // Nothing is lost, but what HIP says is gone or would not destroy.
+    hip.FailNothing();
+    if (scripted_hip::CurrentMode() != hipStreamCaptureModeGlobal) {
+      hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
+      (void)hipThreadExchangeStreamCaptureMode(&mode);
+    }
+    CleanUp();
+    EXPECT_EQ(Stats().leased_now, 0);
+    EXPECT_EQ(Stats().parked_now, 0);
+    if (error != hipErrorInvalidHandle && error != hipErrorContextIsDestroyed &&
+        operation.name != "borrow" &&
+        operation.name != "destroy a foreign stream") {
+      EXPECT_EQ(hip.LiveStreams(), Stats().abandoned);
+    }
+    EXPECT_EQ(hip.LiveEvents(), name == "hipEventDestroy" ? 1 : 0);
+
+    // And the pool works as before.
+    cache.SetMaxParkedPerKey(32);
+    std::set<hipStream_t> distinct;
+    for (int i = 0; i < 4; ++i) {
+      hipStream_t stream = Create({});
+      EXPECT_TRUE(hip.IsLive(stream));
+      distinct.insert(stream);
+    }
+    EXPECT_EQ(distinct.size(), 4u);
+    for (hipStream_t stream : distinct) Destroy(stream);
+    EXPECT_EQ(Stats().parked_now, 4);
+    EXPECT_THAT(hip.Faults(), IsEmpty());
+  }
+};
+
+TEST_F(HipFailureTest, EveryCallFailsInTurn) {
+  int cases = 0;
+  for (Behavior behavior : {Behavior::kHip52, Behavior::kHip70}) {
+    for (const Operation& operation : Operations()) {
+      const std::vector<Call> calls = CallsOf(operation, behavior);
+      ASSERT_FALSE(calls.empty());
+      for (size_t failing = 0; failing < calls.size(); ++failing) {
+        for (hipError_t error : kErrors) {
+          for (int times : {1, ScriptedHip::kForever}) {
+            Check(operation, behavior, calls, failing, error, times);
+            ++cases;
+            if (HasFailure()) return;  // one is enough to read
+          }
+        }
+      }
+    }
+  }
+  RecordProperty("cases", cases);
+  std::printf("%d cases\n", cases);
+}
+
+TEST_F(HipFailureTest, WithNothingWorkingEveryOperationReturns) {
+  // As a runtime from HIP 7.0 after a fault of the GPU: every call fails.
+  for (const Operation& operation : Operations()) {
+    SCOPED_TRACE(operation.name);
+    const std::vector<Call> calls = CallsOf(operation, Behavior::kHip70);
+    StartOver(Behavior::kHip70);
+    operation.prepare();
+    for (const Call& call : calls) {
+      hip.Fail(call.name, hipErrorLaunchFailure, 0, ScriptedHip::kForever);
+    }
+    EXPECT_FALSE(operation.run().ok());
+    CleanUp();
+  }
+}
+
+}  // namespace
+}  // namespace hip_stream_pool
