@@ -84,6 +84,7 @@ void ScriptedHip::Reset(int devices, Behavior behavior) {
   callbacks_.clear();
   freed_.clear();
   reuse_handles_ = false;
+  recording_ = true;
   late_queries_ = 0;
   global_capture_ = capture_invalidated_ = false;
   failures_.clear();
@@ -133,6 +134,16 @@ void ScriptedHip::ResetDevice(int device) {
     const auto stream = next++;
     if (stream->second.device == device) RemoveStream(stream->first);
   }
+}
+
+void ScriptedHip::ReuseHandles() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  reuse_handles_ = true;
+}
+
+void ScriptedHip::StopRecording() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  recording_ = false;
 }
 
 void ScriptedHip::SetBusy(hipStream_t stream, bool for_ever) {
@@ -216,6 +227,12 @@ bool ScriptedHip::IsLive(hipStream_t stream) const {
   return streams_.count(stream) != 0;
 }
 
+ScriptedHip::Stream ScriptedHip::Look(hipStream_t stream) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? Stream{-1, 0, 0, 0} : found->second;
+}
+
 // Handles are never used again unless ReuseHandles says so, not even after
 // Reset: a handle that outlives its test is then seen to be dead.
 hipStream_t ScriptedHip::AddStream(int device, unsigned int flags,
@@ -251,10 +268,9 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
   const bool lock_held = probe != nullptr && !probe->Returns();
   if (action) action();
   lock.lock();
+  const int device = thread.device;
+  const hipStreamCaptureMode mode = thread.mode;
 
-  const size_t index = calls_.size();
-  calls_.push_back({name, std::this_thread::get_id(), thread.device,
-                    thread.mode, stream, hipSuccess});
   const auto fault = [&](const std::string& what) {
     faults_.push_back(std::string(name) + ": " + what);
   };
@@ -289,7 +305,10 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
     }
     return effect(entry, thread);
   }();
-  calls_[std::min(index, calls_.size() - 1)].answer = answer;
+  if (recording_) {
+    calls_.push_back(
+        {name, std::this_thread::get_id(), device, mode, stream, answer});
+  }
   const bool sticky = behavior_ == Behavior::kHip70;
   if (!sticky || (answer != hipSuccess && answer != hipErrorNotReady)) {
     thread.last_error = answer;
@@ -308,6 +327,10 @@ void SetCurrentDevice(int device) {
   thread_state.device = device;
 }
 hipStreamCaptureMode CurrentMode() { return thread_state.mode; }
+void SetCurrentMode(hipStreamCaptureMode mode) {
+  (void)hipGetLastError();
+  thread_state.mode = mode;
+}
 
 // What the functions of HIP need of the class.
 struct Functions {

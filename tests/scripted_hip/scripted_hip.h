@@ -71,7 +71,7 @@ class ScriptedHip {
   // As hipDeviceReset: all streams of the device are gone.
   void ResetDevice(int device);
   // From now on, a new stream gets the handle that was freed last.
-  void ReuseHandles() { reuse_handles_ = true; }
+  void ReuseHandles();
 
   // The stream has work: until it is synchronized or destroyed, or for ever.
   void SetBusy(hipStream_t stream, bool for_ever = false);
@@ -86,6 +86,9 @@ class ScriptedHip {
   // Runs the host callbacks that were enqueued, once each.
   void RunHostCallbacks();
 
+  // Calls are not kept from now on, until Reset.
+  void StopRecording();
+
   // What happened since Reset or ClearCalls.
   std::vector<Call> Calls() const;
   void ClearCalls();
@@ -98,9 +101,6 @@ class ScriptedHip {
   int LiveEvents() const;
   bool IsLive(hipStream_t stream) const;
 
-  // For the functions of HIP alone.
-  template <typename Effect>
-  hipError_t Do(const char* name, hipStream_t stream, Effect effect);
   struct Stream {
     int device;
     unsigned int flags;
@@ -111,6 +111,12 @@ class ScriptedHip {
     bool busy_for_ever = false;
     int late_queries = 0;
   };
+  // The stream as it is now; device -1 if there is none.
+  Stream Look(hipStream_t stream) const;
+
+  // For the functions of HIP alone.
+  template <typename Effect>
+  hipError_t Do(const char* name, hipStream_t stream, Effect effect);
 
  private:
   friend struct Functions;
@@ -135,6 +141,7 @@ class ScriptedHip {
   std::vector<std::pair<hipHostFn_t, void*>> callbacks_;
   std::vector<hipStream_t> freed_;
   bool reuse_handles_ = false;
+  bool recording_ = true;
   uintptr_t next_handle_ = 0;
   uint64_t next_id_ = 0;
   int late_queries_ = 0;
@@ -155,6 +162,7 @@ void SetLastError(hipError_t error);
 int CurrentDevice();
 void SetCurrentDevice(int device);
 hipStreamCaptureMode CurrentMode();
+void SetCurrentMode(hipStreamCaptureMode mode);
 
 }  // namespace scripted_hip
 
