@@ -225,6 +225,9 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   if (finding.verdict == StreamFinding::kFine) {
     finding = ReadFlagsAndPriority(hip, stream, &read.flags, &read.priority);
   }
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = ResetAttributes(hip, stream);
+  }
 
   switch (finding.verdict) {
     case StreamFinding::kFine:

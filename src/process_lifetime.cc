@@ -65,9 +65,11 @@ HipCallGuard::HipCallGuard(int shard)
 }
 
 void WatchProcess() {
-  static const bool watching =
-      std::atexit(OnExit) == 0 && pthread_atfork(nullptr, nullptr, OnFork) == 0;
-  (void)watching;
+  // The second time is behind the first stream, for which HIP loads a compiler.
+  static std::atomic<int> times{0};
+  const int before = times.fetch_add(1);
+  if (before < 2) std::atexit(OnExit);
+  if (before == 0) pthread_atfork(nullptr, nullptr, OnFork);
   if (IsMainThread()) {
     static thread_local MainThreadEnd end;
     (void)end;

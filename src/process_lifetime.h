@@ -33,9 +33,10 @@ class HipCallGuard {
   bool may_call_;
 };
 
-// From here on, exit and fork are noticed. To be called on any thread when HIP
-// has started, again and again: exit handlers and the destructors of
-// thread-local objects run last in, first out, so ours then come before HIP's.
+// From here on, exit and fork are noticed. To be called when HIP has started,
+// and again behind every stream that is created, on that thread: exit handlers
+// and the destructors of thread-local objects run last in, first out, so ours
+// then come before those of HIP and of all that HIP has loaded.
 void WatchProcess();
 
 }  // namespace hip_stream_pool

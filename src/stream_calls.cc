@@ -105,4 +105,26 @@ StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
   return finding;
 }
 
+StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream) {
+#if HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES
+  hipStreamAttrValue value = {};
+  StreamFinding finding = Judge(
+      hip.Call("hipStreamGetAttribute",
+               hipStreamGetAttribute(
+                   stream, hipStreamAttributeSynchronizationPolicy, &value)));
+  if (finding.verdict == StreamFinding::kFine &&
+      value.syncPolicy != hipSyncPolicyAuto) {
+    value.syncPolicy = hipSyncPolicyAuto;
+    finding = Judge(
+        hip.Call("hipStreamSetAttribute",
+                 hipStreamSetAttribute(
+                     stream, hipStreamAttributeSynchronizationPolicy, &value)));
+  }
+  return finding;
+#else
+  (void)hip, (void)stream;
+  return {};
+#endif
+}
+
 }  // namespace hip_stream_pool

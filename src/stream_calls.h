@@ -63,6 +63,10 @@ StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                                    unsigned int* flags, int* priority);
 
+// Gives the stream the attributes of a new one, where HIP has any (from 7.1):
+// the synchronization policy.
+StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream);
+
 }  // namespace hip_stream_pool
 
 #endif  // HIP_STREAM_POOL_SRC_STREAM_CALLS_H_

@@ -45,8 +45,10 @@ TEST_F(CreateStreamTest, AHitAndAParkMakeNoHipCallTooMany) {
   hipStream_t stream = Create({});
 #ifdef SCRIPTED_HIP_IS_7_1
   const std::string identity = "StreamGetId ";
+  const std::string attributes = "StreamGetAttribute ";
 #else
   const std::string identity;
+  const std::string attributes;
 #endif
   const std::string mode = "ThreadExchangeStreamCaptureMode";
   EXPECT_EQ(hip.CallNames(),
@@ -422,6 +424,27 @@ TEST_F(CreateStreamTest, AStreamWithAParkedOnesHandleIsToldFromIt) {
   EXPECT_NE(Create({}), foreign);
   EXPECT_TRUE(hip.IsLive(foreign));
   EXPECT_EQ(Stats().dropped_stale, 1);
+}
+
+TEST_F(CreateStreamTest, AChangedSynchronizationPolicyDoesNotStay) {
+  hipStream_t stream = Create({});
+  scripted_hip::SetCurrentDevice(0);
+  const hipStreamAttrValue spin = {hipSyncPolicySpin};
+  ASSERT_EQ(hipStreamSetAttribute(
+                stream, hipStreamAttributeSynchronizationPolicy, &spin),
+            hipSuccess);
+  scripted_hip::SetCurrentDevice(kCallersDevice);
+  Destroy(stream);
+  EXPECT_EQ(hip.Look(stream).sync_policy, hipSyncPolicyAuto);
+  EXPECT_EQ(Create({}), stream);
+}
+
+TEST_F(CreateStreamTest, AStreamWhosePolicyCannotBeResetIsDestroyed) {
+  hipStream_t stream = Create({});
+  hip.Fail("hipStreamGetAttribute", hipErrorLaunchFailure);
+  Destroy(stream);
+  EXPECT_FALSE(hip.IsLive(stream));
+  EXPECT_EQ(Stats().refused_error, 1);
 }
 
 TEST_F(CreateStreamTest, ASecondDestroyOfADestroyedStreamTouchesNothing) {

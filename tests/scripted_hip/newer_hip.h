@@ -8,8 +8,23 @@
 #undef HIP_VERSION
 #define HIP_VERSION 70100000
 
+enum hipSynchronizationPolicy {
+  hipSyncPolicyAuto = 1,
+  hipSyncPolicySpin = 2,
+  hipSyncPolicyYield = 3,
+  hipSyncPolicyBlockingSync = 4,
+};
+enum hipStreamAttrID { hipStreamAttributeSynchronizationPolicy = 3 };
+union hipStreamAttrValue {
+  hipSynchronizationPolicy syncPolicy;
+};
+
 extern "C" {
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
 hipError_t hipStreamGetId(hipStream_t stream,
                           unsigned long long* id);  // NOLINT(runtime/int)
+hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID attribute,
+                                 hipStreamAttrValue* value);
+hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID attribute,
+                                 const hipStreamAttrValue* value);
 }

@@ -462,6 +462,20 @@ struct Functions {
       return hipSuccess;
     });
   }
+  static hipError_t GetSyncPolicy(hipStream_t stream, int* policy) {
+    return Hip().Do("hipStreamGetAttribute", stream,
+                    [&](Stream* entry, ThreadState&) {
+                      *policy = entry->sync_policy;
+                      return hipSuccess;
+                    });
+  }
+  static hipError_t SetSyncPolicy(hipStream_t stream, int policy) {
+    return Hip().Do("hipStreamSetAttribute", stream,
+                    [&](Stream* entry, ThreadState&) {
+                      entry->sync_policy = policy;
+                      return hipSuccess;
+                    });
+  }
   static hipError_t EnqueueCallback(const char* name, hipStream_t stream,
                                     hipHostFn_t function, void* argument) {
     return Hip().Do(name, stream, [&](Stream*, ThreadState&) {
@@ -562,6 +576,19 @@ hipError_t hipStreamGetId(hipStream_t stream,
   *id = value;
   return error;
 }
+#ifdef SCRIPTED_HIP_IS_7_1
+hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID,
+                                 hipStreamAttrValue* value) {
+  int policy = 0;
+  const hipError_t error = Functions::GetSyncPolicy(stream, &policy);
+  value->syncPolicy = static_cast<hipSynchronizationPolicy>(policy);
+  return error;
+}
+hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID,
+                                 const hipStreamAttrValue* value) {
+  return Functions::SetSyncPolicy(stream, value->syncPolicy);
+}
+#endif
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function,
                              void* argument) {
   return Functions::EnqueueCallback("hipLaunchHostFunc", stream, function,

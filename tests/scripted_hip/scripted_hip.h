@@ -110,6 +110,7 @@ class ScriptedHip {
     bool busy = false;
     bool busy_for_ever = false;
     int late_queries = 0;
+    int sync_policy = 1;  // hipSyncPolicyAuto
   };
   // The stream as it is now; device -1 if there is none.
   Stream Look(hipStream_t stream) const;
