@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "hip_version.h"
 #include "pool_test.h"
 
 namespace hip_stream_pool {
@@ -43,13 +44,15 @@ TEST_F(CreateStreamTest, AHitAndAParkMakeNoHipCallTooMany) {
   Parked();
   hip.ClearCalls();
   hipStream_t stream = Create({});
-#ifdef SCRIPTED_HIP_IS_7_1
+#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
   const std::string identity = "StreamGetId ";
-  const std::string attributes = "StreamGetAttribute ";
+#elif HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+  const std::string identity = "StreamGetDevice ";
 #else
   const std::string identity;
-  const std::string attributes;
 #endif
+  const std::string attributes =
+      HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES ? "StreamGetAttribute " : "";
   const std::string mode = "ThreadExchangeStreamCaptureMode";
   EXPECT_EQ(hip.CallNames(),
             "GetDevice " + mode + " " + identity + "StreamQuery " + mode);
@@ -58,7 +61,7 @@ TEST_F(CreateStreamTest, AHitAndAParkMakeNoHipCallTooMany) {
   EXPECT_EQ(hip.CallNames(), "GetDevice " + mode + " " + identity +
                                  "StreamIsCapturing StreamQuery StreamGetFlags "
                                  "StreamGetPriority " +
-                                 mode);
+                                 attributes + mode);
   scripted_hip::SetCurrentDevice(kCallersDevice);
 }
 
