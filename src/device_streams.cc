@@ -198,9 +198,13 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
   result = ReadIdentity(hip, *stream, &identity);
   if (!result.ok()) {
     DestroyNow(hip, *stream);
-  } else if (store_.Add(*stream, kind, identity)) {
-    ++dropped_stale_;
+    return result;
   }
+  // Whatever had this value, on any device, died without the pool being told.
+  for (DeviceStreams& device : all_) {
+    if (&device != this && device.store_.Forget(*stream)) ++dropped_stale_;
+  }
+  if (store_.Add(*stream, kind, identity)) ++dropped_stale_;
   return result;
 }
 

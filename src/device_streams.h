@@ -9,6 +9,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -25,7 +26,9 @@ namespace hip_stream_pool {
 
 class DeviceStreams {
  public:
-  explicit DeviceStreams(int ordinal) : ordinal_(ordinal) {}
+  // `all` are the streams of every device, these too.
+  DeviceStreams(int ordinal, std::deque<DeviceStreams>& all)
+      : ordinal_(ordinal), all_(all) {}
 
   // See CreateStream. The key is this device's; its flags are valid.
   absl::StatusOr<hipStream_t> Create(const StreamKey& key);
@@ -68,6 +71,7 @@ class DeviceStreams {
                        const std::vector<HandleStore::Ticket>& tickets);
 
   const int ordinal_;
+  std::deque<DeviceStreams>& all_;
   HandleStore store_;
   std::atomic<PriorityRange> priority_range_{PriorityRange()};
 

@@ -41,6 +41,14 @@ bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
   return had_died;
 }
 
+bool HandleStore::Forget(Handle handle) {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) return false;
+  Free(*known->second);
+  return true;
+}
+
 std::optional<HandleStore::Ticket> HandleStore::Lend(Kind kind) {
   MutexLock lock(mutex_);
   Shelf* shelf = FindShelf(kind);

@@ -110,6 +110,10 @@ class HandleStore {
   // one had died unseen, and is forgotten.
   bool Add(Handle handle, Kind kind, uint64_t identity);
 
+  // Forgets the handle, whoever has it: a new one has its value. False if there
+  // was nothing to forget.
+  bool Forget(Handle handle);
+
   // Lends the earliest created of the parked handles of the kind, if any.
   std::optional<Ticket> Lend(Kind kind);
 

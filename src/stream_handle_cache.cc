@@ -71,7 +71,9 @@ absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
     }
   }
   auto devices = std::make_unique<Devices>();
-  for (int i = 0; i < count; ++i) devices->by_ordinal.emplace_back(i);
+  for (int i = 0; i < count; ++i) {
+    devices->by_ordinal.emplace_back(i, devices->by_ordinal);
+  }
   WatchProcess();
   // Of threads that get here at once, the first one's table stays.
   if (!devices_.compare_exchange_strong(known, devices.get(),

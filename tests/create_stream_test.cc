@@ -312,6 +312,17 @@ TEST_F(CreateStreamTest, ANewStreamWithADeadOnesHandleIsJustANewStream) {
   EXPECT_EQ(Create({0, 0, -1}), urgent);
 }
 
+TEST_F(CreateStreamTest, ANewStreamWithTheHandleOfADeadOneElsewhereIsAlone) {
+  hip.ReuseHandles();
+  hipStream_t parked = Parked({0, 0, 0});
+  hip.ResetDevice(0);
+  hipStream_t elsewhere = Create({1, 0, 0});
+  ASSERT_EQ(elsewhere, parked) << "HIP gave the same value again";
+  EXPECT_NE(Create({0, 0, 0}), elsewhere);
+  EXPECT_EQ(Stats().dropped_stale, 1);
+  Destroy(elsewhere, 1);
+}
+
 TEST_F(CreateStreamTest, OutOfMemoryFreesWhatIsParkedAndTriesOnceMore) {
   Parked({0, 0, -1});
   Parked({1, 0, 0});

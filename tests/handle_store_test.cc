@@ -200,6 +200,20 @@ TEST(HandleStoreTest, AHandleAddedAgainIsANewOneAndTheOldOneIsGone) {
   EXPECT_EQ(store.Claim(Handle(16)).ticket->identity(), 3u);
 }
 
+TEST(HandleStoreTest, WhatIsForgottenIsUnknownWhoeverHadIt) {
+  HandleStore store;
+  for (uintptr_t h : {16, 32, 48}) store.Add(Handle(h), kPlain, 0);
+  Park(store, Handle(16));
+  Ticket claimed = *store.Claim(Handle(32)).ticket;
+  for (uintptr_t h : {16, 32, 48}) EXPECT_TRUE(store.Forget(Handle(h)));
+  EXPECT_FALSE(store.Forget(Handle(16)));
+  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_EQ(store.Park(claimed, kNoLimit), ParkResult::kForgotten);
+  EXPECT_EQ(store.Claim(Handle(48)).state, ClaimState::kUnknown);
+  EXPECT_EQ(store.GetCounts().parked_now, 0);
+  EXPECT_EQ(store.GetCounts().lent_now, 0);
+}
+
 TEST(HandleStoreTest, AHandleAddedAfterInvalidateIsNoSurprise) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 1);
