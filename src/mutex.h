@@ -14,8 +14,8 @@ namespace hip_stream_pool {
 
 class ABSL_LOCKABLE Mutex {
  public:
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
-  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+  void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:
   std::mutex mutex_;
@@ -25,9 +25,9 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
       : mutex_(mutex) {
-    mutex_.Lock();
+    mutex_.lock();
   }
-  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.Unlock(); }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
