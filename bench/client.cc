@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client.h"
+
+#include "absl/strings/str_cat.h"
+#include "hip_stream_pool/create_stream.h"
+
+namespace hip_stream_pool {
+namespace {
+
+absl::Status CheckHip(const char* call, hipError_t error) {
+  if (error == hipSuccess) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call, ": ", hipGetErrorName(error)));
+}
+
+absl::StatusOr<hipStream_t> CreateRaw(const StreamKey& key) {
+  absl::Status status =
+      CheckHip("hipSetDevice", hipSetDevice(key.device_ordinal));
+  if (!status.ok()) return status;
+  hipStream_t stream = nullptr;
+  status =
+      CheckHip("hipStreamCreateWithPriority",
+               hipStreamCreateWithPriority(&stream, key.flags, key.priority));
+  if (!status.ok()) return status;
+  return stream;
+}
+
+absl::Status DestroyRaw(int device_ordinal, hipStream_t stream) {
+  absl::Status status = CheckHip("hipSetDevice", hipSetDevice(device_ordinal));
+  if (!status.ok()) return status;
+  return CheckHip("hipStreamDestroy", hipStreamDestroy(stream));
+}
+
+}  // namespace
+
+const StreamCalls kRaw = {CreateRaw, DestroyRaw};
+const StreamCalls kPooled = {CreateStream, DestroyStream};
+
+Client::Client(int streams, int devices) : streams_(streams) {
+  for (int i = 0; i < streams; ++i) {
+    keys_.push_back({/*device_ordinal=*/i * devices / streams});
+  }
+}
+
+absl::Status Client::CreateAll(const StreamCalls& calls) {
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    absl::StatusOr<hipStream_t> stream = calls.create(keys_[i]);
+    if (!stream.ok()) return stream.status();
+    streams_[i] = *stream;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Client::DestroyAll(const StreamCalls& calls) {
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    absl::Status status = calls.destroy(keys_[i].device_ordinal, streams_[i]);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client's streams cost, raw and through the pool: creating them all and
+// destroying them all, one stream after the other on one thread.
+//
+//   stream_benchmark [--table] [--benchmark_...]
+//
+// --table prints a table with the medians instead of a line a benchmark. Exits
+// with 1 if a benchmark failed: a HIP call, or a pool that did not do what the
+// benchmark's name says.
+//
+// On the simulated GPU everything is measured twice: with no cost added to what
+// HIP itself takes, and with the driver's costs as in mi300x_costs.h.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "benchmark/benchmark.h"
+#include "client.h"
+#include "gpu/gpu_choice.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/stream_handle_cache.h"
+#include "mi300x_costs.h"
+#include "simulated_hsa/simulated_hsa.h"
+#include "table.h"
+
+namespace hip_stream_pool {
+namespace {
+
+// The client that the MI300X figures are from.
+constexpr int kDevices = 8;
+constexpr int kStreamsPerDevice = 14;
+constexpr int kAllStreams = kDevices * kStreamsPerDevice;
+
+bool any_failed = false;
+
+void Fail(benchmark::State& state, const std::string& why) {
+  any_failed = true;
+  std::fprintf(stderr, "stream_benchmark: %s\n", why.c_str());
+  state.SkipWithError(why.c_str());
+}
+
+// Counts what the simulated driver does, and makes it cost what it is to cost,
+// between Start and Stop. Does nothing on a real GPU.
+class DriverMeter {
+ public:
+  explicit DriverMeter(const simulated_hsa::Model& costs) : costs_(costs) {}
+
+  void Start() {
+    if (gpu_ == nullptr) return;
+    before_ = gpu_->ReadCounters();
+    gpu_->SetModel(costs_);
+  }
+
+  void Stop() {
+    if (gpu_ == nullptr) return;
+    gpu_->SetModel({});
+    const simulated_hsa::Counters after = gpu_->ReadCounters();
+    driver_calls_ += after.driver_calls() - before_.driver_calls();
+    queues_created_ += after.queues_created - before_.queues_created;
+  }
+
+  void Report(benchmark::State& state) const {
+    if (gpu_ == nullptr) return;
+    const auto per_iteration = benchmark::Counter::kAvgIterations;
+    state.counters[kDriverCalls] = {static_cast<double>(driver_calls_),
+                                    per_iteration};
+    state.counters["queues_created"] = {static_cast<double>(queues_created_),
+                                        per_iteration};
+  }
+
+ private:
+  simulated_hsa::Control* const gpu_ = simulated_hsa::Get();
+  const simulated_hsa::Model costs_;
+  simulated_hsa::Counters before_;
+  int64_t driver_calls_ = 0;
+  int64_t queues_created_ = 0;
+};
+
+// How many streams the pool created, reused and parked between two readings.
+struct PoolWork {
+  explicit PoolWork(const StreamCacheStats& before) {
+    const StreamCacheStats after = StreamHandleCache::Get().GetStats();
+    misses = after.misses - before.misses;
+    hits = after.hits - before.hits;
+    parked = after.parked_total - before.parked_total;
+  }
+  bool Is(int64_t all_misses, int64_t all_hits) const {
+    return misses == all_misses && hits == all_hits &&
+           parked == all_misses + all_hits;
+  }
+  int64_t misses, hits, parked;
+};
+
+void ReportStreams(benchmark::State& state, const Client& client) {
+  state.counters["per_stream"] = {
+      static_cast<double>(client.streams()),
+      benchmark::Counter::kIsIterationInvariantRate |
+          benchmark::Counter::kInvert};
+}
+
+void Raw(benchmark::State& state, Client client, const DriverCosts& costs) {
+  DriverMeter meter(costs.model);
+  absl::Status status;
+  meter.Start();
+  for (auto _ : state) {
+    status = client.CreateAll(kRaw);
+    if (status.ok()) status = client.DestroyAll(kRaw);
+    if (!status.ok()) break;
+  }
+  meter.Stop();
+  if (!status.ok()) return Fail(state, status.ToString());
+  meter.Report(state);
+  ReportStreams(state, client);
+}
+
+// The steady state: a client of the same kind was there before.
+void Pooled(benchmark::State& state, Client client, const DriverCosts& costs) {
+  absl::Status status = client.CreateAll(kPooled);
+  if (status.ok()) status = client.DestroyAll(kPooled);
+  if (!status.ok()) return Fail(state, status.ToString());
+
+  const StreamCacheStats before = StreamHandleCache::Get().GetStats();
+  DriverMeter meter(costs.model);
+  meter.Start();
+  for (auto _ : state) {
+    status = client.CreateAll(kPooled);
+    if (status.ok()) status = client.DestroyAll(kPooled);
+    if (!status.ok()) break;
+  }
+  meter.Stop();
+  const PoolWork work(before);
+
+  // Other streams' number has an influence on the cost of the next benchmark's.
+  status.Update(StreamHandleCache::Get().TrimAll());
+  if (!status.ok()) return Fail(state, status.ToString());
+  if (!work.Is(0, state.iterations() * client.streams())) {
+    return Fail(state, absl::StrCat("not every stream was reused: ", work.hits,
+                                    " hits, ", work.misses, " misses, ",
+                                    work.parked, " parked"));
+  }
+  meter.Report(state);
+  ReportStreams(state, client);
+}
+
+// The first client of all: nothing is parked when it starts.
+void PooledFirst(benchmark::State& state, Client client,
+                 const DriverCosts& costs) {
+  using Clock = std::chrono::steady_clock;
+  const StreamCacheStats before = StreamHandleCache::Get().GetStats();
+  DriverMeter meter(costs.model);
+  absl::Status status;
+  for (auto _ : state) {
+    meter.Start();
+    const Clock::time_point start = Clock::now();
+    status = client.CreateAll(kPooled);
+    if (status.ok()) status = client.DestroyAll(kPooled);
+    const std::chrono::duration<double> time = Clock::now() - start;
+    meter.Stop();
+    state.SetIterationTime(time.count());
+    status.Update(StreamHandleCache::Get().TrimAll());
+    if (!status.ok()) break;
+  }
+  const PoolWork work(before);
+
+  if (!status.ok()) return Fail(state, status.ToString());
+  if (!work.Is(state.iterations() * client.streams(), 0)) {
+    return Fail(state,
+                absl::StrCat("not every stream was new: ", work.hits, " hits, ",
+                             work.misses, " misses, ", work.parked, " parked"));
+  }
+  meter.Report(state);
+  ReportStreams(state, client);
+}
+
+using Measure = void (*)(benchmark::State&, Client, const DriverCosts&);
+
+// Returns the name that it registers.
+std::string Register(const std::string& what, Measure measure, int streams,
+                     int devices, const DriverCosts& costs) {
+  const std::string name =
+      absl::StrCat(what, "/streams:", streams, "/driver_costs:", costs.name);
+  const std::string label =
+      absl::StrCat("over ", devices, devices == 1 ? " device" : " devices",
+                   costs.description.empty() ? "" : "; ", costs.description);
+  auto* registered = benchmark::RegisterBenchmark(
+      name.c_str(), [=, client = Client(streams, devices)](auto& state) {
+        state.SetLabel(label);
+        measure(state, client, costs);
+      });
+  registered->Unit(benchmark::kMicrosecond);
+  if (measure == PooledFirst) {
+    registered->UseManualTime();
+  } else {
+    registered->UseRealTime();
+  }
+  return name;
+}
+
+Table::Section RegisterAll(const DriverCosts& costs, int devices) {
+  Table::Section section;
+  section.title = costs.title;
+  section.note = costs.description;
+  section.headline_where = costs.where;
+  for (int streams : {1, kStreamsPerDevice, kAllStreams}) {
+    const int over = streams == kAllStreams ? devices : 1;
+    section.headline_row = section.rows.size();
+    section.rows.push_back({absl::StrCat(streams),
+                            Register("raw", Raw, streams, over, costs),
+                            Register("pooled", Pooled, streams, over, costs)});
+  }
+  section.rows.push_back(
+      {absl::StrCat(kAllStreams, ", first client"), section.rows.back().raw,
+       Register("pooled_first", PooledFirst, kAllStreams, devices, costs)});
+  return section;
+}
+
+// HIP takes a tenth of a second to make a device ready for its first stream.
+absl::Status WarmUp(int devices) {
+  Client client(kAllStreams, devices);
+  absl::Status status = client.CreateAll(kRaw);
+  if (status.ok()) status = client.DestroyAll(kRaw);
+  return status;
+}
+
+absl::Status Run(bool as_table) {
+  int devices = 0;
+  if (hipError_t error = hipGetDeviceCount(&devices);
+      error != hipSuccess || devices == 0) {
+    return absl::UnavailableError(absl::StrCat(
+        "HIP has no device: hipGetDeviceCount: ", hipGetErrorName(error)));
+  }
+  devices = std::min(devices, kDevices);
+  if (absl::Status status = WarmUp(devices); !status.ok()) return status;
+
+  // Enough for all the streams of a device, however few devices there are.
+  StreamHandleCache::Get().SetMaxParkedPerKey(kAllStreams);
+
+  std::vector<Table::Section> sections;
+  DriverCosts costs;
+  if (simulated_hsa::Control* gpu = simulated_hsa::Get()) {
+    Client client(kAllStreams, devices);
+    absl::StatusOr<DriverCosts> mi300x = FindMi300xCosts(*gpu, client);
+    if (!mi300x.ok()) return mi300x.status();
+    benchmark::AddCustomContext("driver_costs:mi300x", mi300x->description);
+    sections.push_back(RegisterAll(*mi300x, devices));
+    costs.name = "none";
+    costs.title = "No driver costs: only what HIP itself takes";
+    costs.description = "model: all 0";
+    costs.where = " with none added";
+  } else {
+    costs.name = "real";
+    costs.title = "On this GPU";
+  }
+  sections.push_back(RegisterAll(costs, devices));
+
+  // Without the simulation's model: it changes from benchmark to benchmark, and
+  // each one's label has its own.
+  std::string gpu = DescribeGpu();
+  gpu.resize(std::min(gpu.find(" ("), gpu.size()));
+  benchmark::AddCustomContext("gpu", gpu);
+  if (!as_table) {
+    benchmark::RunSpecifiedBenchmarks();
+    return absl::OkStatus();
+  }
+  Table table(
+      absl::StrCat("A client creates all its streams, then destroys them all; "
+                   "one thread, median times.\nGPU: ",
+                   gpu),
+      absl::StrCat("One client's ", kAllStreams, " streams on ", devices,
+                   devices == 1 ? " device" : " devices",
+                   ", created + destroyed"),
+      std::move(sections));
+  benchmark::RunSpecifiedBenchmarks(&table);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace hip_stream_pool
+
+int main(int argc, char** argv) {
+  // As many devices as the MI300X figures are from, if they are simulated.
+  setenv("SIMULATED_HSA_DEVICES", "8", /*overwrite=*/0);
+  hip_stream_pool::ChooseGpu(argv);
+
+  benchmark::Initialize(&argc, argv);
+  const bool as_table = argc == 2 && std::strcmp(argv[1], "--table") == 0;
+  if (argc > 1 && !as_table) {
+    std::fprintf(stderr, "usage: %s [--table] [--benchmark_...]\n", argv[0]);
+    return 2;
+  }
+  absl::Status status = hip_stream_pool::Run(as_table);
+  if (!status.ok()) {
+    std::fprintf(stderr, "stream_benchmark: %s\n", status.ToString().c_str());
+    return 1;
+  }
+  benchmark::Shutdown();
+  return hip_stream_pool::any_failed ? 1 : 0;
+}
