@@ -190,7 +190,8 @@ class HipFailureTest : public PoolTest {
         name == "hipStreamQuery" || name == "hipStreamIsCapturing" ||
         name == "hipStreamGetFlags" || name == "hipStreamGetPriority" ||
         name == "hipStreamSynchronize" || name == "hipStreamGetId" ||
-        name == "hipStreamGetAttribute" || name == "hipStreamDestroy" ||
+        name == "hipStreamGetDevice" || name == "hipStreamGetAttribute" ||
+        name == "hipStreamDestroy" ||
         (name == "hipStreamCreateWithPriority" && times == 1 &&
          error == hipErrorOutOfMemory);
     EXPECT_TRUE(can_be_worked_around || !status.ok());
