@@ -25,7 +25,7 @@ bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
     shelf = shelves_.emplace_back(std::make_unique<Shelf>()).get();
     shelf->kind = kind;
   }
-  if (static_cast<size_t>(++shelf->records) > shelf->parked.capacity()) {
+  if (++shelf->records > shelf->parked.capacity()) {
     shelf->parked.reserve(2 * shelf->records);
   }
   if (free_.empty()) free_.push_back(&records_.emplace_back());
@@ -112,7 +112,7 @@ std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
   MutexLock lock(mutex_);
   for (const std::unique_ptr<Shelf>& shelf : shelves_) {
     std::vector<Record*>& parked = shelf->parked;
-    counts_.parked_now -= parked.size();
+    counts_.parked_now -= static_cast<int64_t>(parked.size());
     for (; !parked.empty(); parked.pop_back()) {
       taken.push_back(Issue(*parked.back(), State::kClaimed));
     }

@@ -29,6 +29,7 @@
 #ifndef HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 #define HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -153,7 +154,7 @@ class HandleStore {
   // allocates.
   struct Shelf {
     Kind kind;
-    int records = 0;
+    size_t records = 0;
     std::vector<Record*> parked;
   };
 

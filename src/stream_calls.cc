@@ -25,7 +25,7 @@ StreamFinding Judge(HipResult result) {
 
 HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_ID
-  unsigned long long id = 0;  // NOLINT(runtime/int): HIP's type
+  unsigned long long id = 0;  // NOLINT(google-runtime-int)
   HipResult result = hip.Call("hipStreamGetId", hipStreamGetId(stream, &id));
   *identity = id;
   return result;

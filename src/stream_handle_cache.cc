@@ -22,6 +22,7 @@ namespace {
 constexpr int kDefaultMaxParkedPerKey = 32;
 
 int MaxParkedFromEnvironment() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
   const char* text = std::getenv("HIP_STREAM_POOL_MAX_PARKED");
   if (text == nullptr) return kDefaultMaxParkedPerKey;
   int limit = 0;

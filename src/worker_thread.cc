@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -20,9 +21,10 @@ class WorkerThread::Queue {
  public:
   using Task = absl::AnyInvocable<void() &&>;
 
-  void Start(std::shared_ptr<Queue> self, const std::string& name) {
+  void Start(std::shared_ptr<Queue> self, std::string name) {
     thread_ = std::thread([self = std::move(self)] { self->Run(); });
-    pthread_setname_np(thread_.native_handle(), name.substr(0, 15).c_str());
+    name.resize(std::min<size_t>(name.size(), 15));
+    pthread_setname_np(thread_.native_handle(), name.c_str());
   }
 
   void Stop() {
@@ -96,7 +98,7 @@ class WorkerThread::Queue {
 
 WorkerThread::WorkerThread(std::string name)
     : queue_(std::make_shared<Queue>()) {
-  queue_->Start(queue_, name);
+  queue_->Start(queue_, std::move(name));
 }
 
 WorkerThread::~WorkerThread() { queue_->Stop(); }

@@ -35,7 +35,7 @@ using hip_stream_pool::StreamHandleCache;
 std::atomic<bool> main_thread_may_call_hip{true};
 std::atomic<bool> threads_may_call_hip{true};
 bool main_thread_may_call_hip_after_main = false;
-std::atomic<long> calls{0};    // NOLINT(runtime/int)
+std::atomic<long> calls{0};    // NOLINT(google-runtime-int)
 std::atomic<pid_t> parent{0};  // while a child may run
 std::thread::id main_thread;
 

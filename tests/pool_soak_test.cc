@@ -285,8 +285,9 @@ TEST_F(PoolSoakTest, AMillionOperationsLendNothingTwice) {
   }
   std::printf(
       "%lld operations on %d threads, seed %llu, %.1f s\n",
-      static_cast<long long>(operations), kThreads,  // NOLINT(runtime/int)
-      static_cast<unsigned long long>(seed),         // NOLINT(runtime/int)
+      static_cast<long long>(operations),
+      kThreads,                               // NOLINT(google-runtime-int)
+      static_cast<unsigned long long>(seed),  // NOLINT(google-runtime-int)
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count());
   scripted_hip::SetCurrentDevice(kCallersDevice);

@@ -21,8 +21,9 @@ union hipStreamAttrValue {
 
 extern "C" {
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
-hipError_t hipStreamGetId(hipStream_t stream,
-                          unsigned long long* id);  // NOLINT(runtime/int)
+hipError_t hipStreamGetId(
+    hipStream_t stream,
+    unsigned long long* id);  // NOLINT(google-runtime-int)
 hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID attribute,
                                  hipStreamAttrValue* value);
 hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID attribute,

@@ -569,8 +569,9 @@ hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
   return Functions::GetStreamDevice(stream, device);
 }
-hipError_t hipStreamGetId(hipStream_t stream,
-                          unsigned long long* id) {  // NOLINT(runtime/int)
+hipError_t hipStreamGetId(
+    hipStream_t stream,
+    unsigned long long* id) {  // NOLINT(google-runtime-int)
   uint64_t value = 0;
   const hipError_t error = Functions::GetId(stream, &value);
   *id = value;
