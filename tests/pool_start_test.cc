@@ -17,9 +17,9 @@ scripted_hip::ScriptedHip& NewHip() {
 
 // Run for each value of HIP_STREAM_POOL_MAX_PARKED.
 TEST(PoolStartTest, TakesTheLimitFromTheEnvironment) {
-  if (std::getenv("EXPECTED_LIMIT") == nullptr) GTEST_SKIP() << "see ctest";
   NewHip();
-  const int expected = std::atoi(std::getenv("EXPECTED_LIMIT"));
+  const char* limit = std::getenv("EXPECTED_LIMIT");
+  const int expected = limit == nullptr ? 32 : std::atoi(limit);
   std::vector<hipStream_t> streams;
   for (int i = 0; i < 40; ++i) streams.push_back(*CreateStream({}));
   for (hipStream_t stream : streams) ASSERT_TRUE(DestroyStream(0, stream).ok());
