@@ -37,6 +37,15 @@ absl::StatusCode CodeOf(hipError_t error) {
 
 }  // namespace
 
+HipResult Note(const char* call, hipError_t error) {
+  HipResult result{call, error};
+  if (!result.ok()) {
+    (void)hipGetLastError();
+    result.error_name = hipGetErrorName(error);
+  }
+  return result;
+}
+
 absl::Status ToStatus(const HipResult& result, absl::string_view arguments) {
   if (result.ok()) return absl::OkStatus();
   if (result.error == kNotCalled) return NoHipAnyMore();

@@ -27,6 +27,10 @@ inline bool SaysNoSuchStream(hipError_t error) {
   return error == hipErrorContextIsDestroyed || error == hipErrorInvalidHandle;
 }
 
+// For a call under a HipCallGuard alone, that needs neither device nor mode:
+// its result. Clears what a failure left in hipGetLastError.
+HipResult Note(const char* call, hipError_t error);
+
 // OK, or "CALL(ARGUMENTS): hipErrorX (its number)". Makes no HIP call.
 absl::Status ToStatus(const HipResult& result, absl::string_view arguments);
 

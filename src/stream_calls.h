@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the pool asks HIP about a stream, and what the answers mean. Each is
+// What the library asks HIP about a stream, and what the answers mean. Each is
 // asked within a HipScope of the stream's device. What to do with a stream is
 // not decided here.
 #ifndef HIP_STREAM_POOL_SRC_STREAM_CALLS_H_

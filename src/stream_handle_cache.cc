@@ -66,10 +66,8 @@ absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
   {
     HipCallGuard guard(/*shard=*/0);
     if (!guard.may_call()) return NoHipAnyMore();
-    if (hipError_t error = hipGetDeviceCount(&count); error != hipSuccess) {
-      (void)hipGetLastError();
-      return ToStatus({"hipGetDeviceCount", error, hipGetErrorName(error)}, "");
-    }
+    HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
+    if (!result.ok()) return ToStatus(result, "");
   }
   auto devices = std::make_unique<Devices>();
   for (int i = 0; i < count; ++i) {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hip_stream_pool/stream_context.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "hip_scope.h"
+#include "hip_version.h"
+#include "process_lifetime.h"
+#include "stream_calls.h"
+
+namespace hip_stream_pool {
+namespace {
+
+// Makes the device current for the caller's work. Unlike a HipScope it leaves
+// the capture mode alone, and does not hold up exit for as long as that takes.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device_ordinal) : device_ordinal_(device_ordinal) {
+    HipCallGuard guard(device_ordinal_);
+    if (!guard.may_call()) {
+      entered_ = NoHipAnyMore();
+      return;
+    }
+    HipResult result = Note("hipGetDevice", hipGetDevice(&callers_device_));
+    if (result.ok() && callers_device_ != device_ordinal_) {
+      result = Note("hipSetDevice", hipSetDevice(device_ordinal_));
+      changed_ = result.ok();
+    }
+    entered_ = ToStatus(result, absl::StrCat("device ", device_ordinal_));
+  }
+  ~CurrentDevice() { GiveBack().IgnoreError(); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+  const absl::Status& entered() const { return entered_; }
+
+  absl::Status GiveBack() {
+    if (!std::exchange(changed_, false)) return absl::OkStatus();
+    HipCallGuard guard(device_ordinal_);
+    if (!guard.may_call()) return NoHipAnyMore();
+    return ToStatus(Note("hipSetDevice", hipSetDevice(callers_device_)),
+                    absl::StrCat("device ", callers_device_));
+  }
+
+ private:
+  const int device_ordinal_;
+  int callers_device_ = 0;
+  bool changed_ = false;
+  absl::Status entered_;
+};
+
+// Whether a caller's stream exists and, from HIP 5.6, is of the device, which
+// is current. One HIP call, which no capture minds.
+absl::Status CheckExternal(int device_ordinal, hipStream_t external) {
+  if (IsSpecialStream(external)) return absl::OkStatus();
+  HipCallGuard guard(device_ordinal);
+  if (!guard.may_call()) return NoHipAnyMore();
+#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+  hipDevice_t device = device_ordinal;
+  HipResult result =
+      Note("hipStreamGetDevice", hipStreamGetDevice(external, &device));
+  if (result.ok() && device != device_ordinal) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the external stream is of device ", device,
+                     ", the context of device ", device_ordinal));
+  }
+#else
+  unsigned int flags = 0;
+  HipResult result =
+      Note("hipStreamGetFlags", hipStreamGetFlags(external, &flags));
+#endif
+  return ToStatus(result, absl::StrCat("device ", device_ordinal));
+}
+
+}  // namespace
+
+ExternalStreamScope::ExternalStreamScope(ExternalStreamScope&& other) noexcept
+    : context_(std::exchange(other.context_, nullptr)),
+      binding_(other.binding_) {}
+
+ExternalStreamScope& ExternalStreamScope::operator=(
+    ExternalStreamScope&& other) noexcept {
+  ExternalStreamScope taken(std::move(other));
+  std::swap(context_, taken.context_);
+  std::swap(binding_, taken.binding_);
+  return *this;
+}
+
+ExternalStreamScope::~ExternalStreamScope() { Restore().IgnoreError(); }
+
+absl::Status ExternalStreamScope::Restore() {
+  StreamContext* context = std::exchange(context_, nullptr);
+  return context == nullptr ? absl::OkStatus() : context->Unbind(binding_);
+}
+
+absl::StatusOr<std::unique_ptr<StreamContext>> StreamContext::Create(
+    const StreamKey& key) {
+  absl::StatusOr<RocmStream> internal = RocmStream::Create(key);
+  if (!internal.ok()) return internal.status();
+  hipEvent_t event = nullptr;
+  HipScope hip(key.device_ordinal);
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = hip.Call("hipEventCreateWithFlags",
+                      hipEventCreateWithFlags(&event, hipEventDisableTiming));
+  }
+  result = hip.Close(result);
+  // Owns the event, also where the caller's device could not be given back.
+  std::unique_ptr<StreamContext> context(
+      new StreamContext(*std::move(internal), event));
+  if (!result.ok()) return ToStatus(result, ToString(key));
+  return context;
+}
+
+StreamContext::StreamContext(RocmStream internal, hipEvent_t event)
+    : internal_(std::move(internal)), event_(event) {}
+
+StreamContext::~StreamContext() {
+  // Where HIP can't be called, neither can the libraries.
+  if (!MayCallHip()) return;
+  for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
+  if (event_ == nullptr) return;
+  HipScope hip(internal_.device_ordinal());
+  if (hip.entered().ok()) {
+    hip.Call("hipEventDestroy", hipEventDestroy(event_));
+  }
+}
+
+hipStream_t StreamContext::stream() const {
+  if (has_external_stream()) return *bindings_.back().external;
+  return internal_.handle();
+}
+
+bool StreamContext::has_external_stream() const {
+  return !bindings_.empty() && bindings_.back().external.has_value();
+}
+
+absl::Status StreamContext::AddLibrary(
+    std::string name, std::function<absl::Status(hipStream_t)> set_stream) {
+  if (!set_stream) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " comes without a function to set its stream"));
+  }
+  Library library{std::move(name), std::move(set_stream), std::nullopt};
+  absl::Status set = library.Set(stream());
+  if (set.ok()) libraries_.push_back(std::move(library));
+  return set;
+}
+
+absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
+    hipStream_t external) {
+  CurrentDevice device(internal_.device_ordinal());
+  if (!device.entered().ok()) return device.entered();
+  absl::Status valid = CheckExternal(internal_.device_ordinal(), external);
+  valid.Update(device.GiveBack());
+  if (!valid.ok()) return valid;
+  return Bind(external);
+}
+
+absl::Status StreamContext::WaitFor(hipStream_t queue) const {
+  return Order(queue, internal_.handle());
+}
+
+absl::Status StreamContext::FinishOn(hipStream_t queue) const {
+  return Order(internal_.handle(), queue);
+}
+
+absl::Status StreamContext::Run(
+    absl::FunctionRef<absl::Status(hipStream_t)> work) {
+  CurrentDevice device(internal_.device_ordinal());
+  if (!device.entered().ok()) return device.entered();
+  absl::StatusOr<ExternalStreamScope> scope = Bind(std::nullopt);
+  if (!scope.ok()) return scope.status();
+  absl::Status status = work(stream());
+  status.Update(internal_.BlockHostUntilDone());
+  status.Update(scope->Restore());
+  status.Update(device.GiveBack());
+  return status;
+}
+
+absl::Status StreamContext::RunAsync(
+    hipStream_t external, absl::FunctionRef<absl::Status(hipStream_t)> work) {
+  CurrentDevice device(internal_.device_ordinal());
+  if (!device.entered().ok()) return device.entered();
+  absl::Status valid = CheckExternal(internal_.device_ordinal(), external);
+  if (!valid.ok()) return valid;
+  absl::StatusOr<ExternalStreamScope> scope = Bind(external);
+  if (!scope.ok()) return scope.status();
+  absl::Status status = work(external);
+  status.Update(scope->Restore());
+  status.Update(device.GiveBack());
+  return status;
+}
+
+// The scope exists before the libraries are set, so whatever stops that, their
+// exceptions too, ends the binding again.
+absl::StatusOr<ExternalStreamScope> StreamContext::Bind(
+    std::optional<hipStream_t> external) {
+  bindings_.push_back({next_binding_, external});
+  ExternalStreamScope scope(this, next_binding_++);
+  for (Library& library : libraries_) {
+    absl::Status set = library.Set(stream());
+    if (!set.ok()) return set;
+  }
+  return scope;
+}
+
+absl::Status StreamContext::Unbind(uint64_t binding) {
+  bindings_.erase(std::find_if(
+      bindings_.begin(), bindings_.end(),
+      [&](const Binding& entry) { return entry.number == binding; }));
+  absl::Status restored;
+  for (Library& library : libraries_) restored.Update(library.Set(stream()));
+  if (!restored.ok()) {
+    for (Library& library : libraries_) library.set_to.reset();
+  }
+  return restored;
+}
+
+absl::Status StreamContext::Library::Set(hipStream_t stream) {
+  if (set_to == stream) return absl::OkStatus();
+  set_to.reset();  // not known until the library has said yes
+  absl::Status set = set_stream(stream);
+  if (!set.ok()) {
+    return absl::Status(set.code(), absl::StrCat(name, ": ", set.message()));
+  }
+  set_to = stream;
+  return absl::OkStatus();
+}
+
+absl::Status StreamContext::Order(hipStream_t first, hipStream_t then) const {
+  if (first == then) return absl::OkStatus();
+  HipScope hip(internal_.device_ordinal());
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = hip.Call("hipEventRecord", hipEventRecord(event_, first));
+  }
+  if (result.ok()) {
+    result = hip.Call("hipStreamWaitEvent",
+                      hipStreamWaitEvent(then, event_, /*flags=*/0));
+  }
+  return ToStatus(hip.Close(result),
+                  absl::StrCat("device ", internal_.device_ordinal()));
+}
+
+}  // namespace hip_stream_pool
