@@ -7,6 +7,12 @@
 
 namespace hip_stream_pool {
 
+absl::Status AnotherDevicesStream(int device_ordinal) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("DestroyStream(device ", device_ordinal,
+                   "): the stream is another device's; nothing was done"));
+}
+
 absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
   HipScope hip(ordinal_);
   HipResult result = hip.entered();
@@ -19,11 +25,11 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
     } else {
       result = CreateNew(hip, kind, &stream);
       if (result.ok()) ++misses_;
-      WatchProcess();
     }
   }
   const bool have_stream = result.ok();
   result = hip.Close(result);
+  WatchThisThread();
   if (result.ok()) return stream;
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
@@ -72,9 +78,7 @@ absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
       result.ok() && finding.verdict == StreamFinding::kGone;
   absl::Status status = ToStatus(hip.Close(result), where);
   if (is_another_devices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("DestroyStream(", where,
-                     "): the stream is another device's; nothing was done"));
+    return AnotherDevicesStream(ordinal_);
   }
   return status;
 }
@@ -154,11 +158,16 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
     if (finding.verdict == StreamFinding::kFine) {
       finding = CheckIdle(hip, stream);
     }
+    if (finding.verdict == StreamFinding::kUnclear &&
+        CheckNotCapturing(hip, stream).verdict == StreamFinding::kCapturing) {
+      finding.verdict = StreamFinding::kCapturing;
+    }
     switch (finding.verdict) {
       case StreamFinding::kFine:
         return stream;
       case StreamFinding::kUnclear:
-        // Says nothing against this stream, and would be said of every other.
+        // HIP refuses to answer for any stream while a capture is active
+        // elsewhere. The stream may be fine: keep it, and stop looking.
         store_.Unlend(*ticket);
         return std::nullopt;
       case StreamFinding::kBusy:
@@ -194,6 +203,7 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
     result = create();
   }
   if (!result.ok()) return result;
+  WatchProcessBehindFirstStream();
   uint64_t identity = 0;
   result = ReadIdentity(hip, *stream, &identity);
   if (!result.ok()) {
@@ -257,7 +267,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   }
 
   // From here on, HIP may give the handle's value to a new stream.
-  if (!store_.Remove(ticket)) return absl::OkStatus();
+  if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
   const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
   if (finding.verdict == StreamFinding::kGone) {
     return absl::FailedPreconditionError(
@@ -265,7 +275,13 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
                      "): the stream was destroyed behind the pool's back (",
                      finding.result.call, " says so)"));
   }
-  return ToStatus(DestroyNow(hip, stream), ToString(key));
+  // What failed may be the stream's work, which its user wants to know.
+  absl::Status status;
+  if (finding.verdict == StreamFinding::kFailed) {
+    status = ToStatus(finding.result, ToString(key));
+  }
+  status.Update(ToStatus(DestroyNow(hip, stream), ToString(key)));
+  return status;
 }
 
 HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {

@@ -24,6 +24,9 @@
 
 namespace hip_stream_pool {
 
+// What DestroyStream says of a stream that is not the device's.
+absl::Status AnotherDevicesStream(int device_ordinal);
+
 class DeviceStreams {
  public:
   // `all` are the streams of every device, these too.
@@ -52,7 +55,8 @@ class DeviceStreams {
   void AddStatsTo(StreamCacheStats& stats) const;
 
  private:
-  // Empty until it is known: `least` is the larger number.
+  // In HIP the least urgent priority is the larger number; here, least below
+  // greatest means that the device has not been asked yet.
   struct PriorityRange {
     int least = INT_MIN;
     int greatest = INT_MAX;

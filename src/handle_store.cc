@@ -15,11 +15,7 @@ HandleStore::Ticket::Ticket(Record* record)
 
 bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
   MutexLock lock(mutex_);
-  bool had_died = false;
-  if (auto known = by_handle_.find(handle); known != by_handle_.end()) {
-    had_died = known->second->state != State::kDead;
-    Free(*known->second);
-  }
+  const bool had_died = ForgetLocked(handle);
   Shelf* shelf = FindShelf(kind);
   if (shelf == nullptr) {
     shelf = shelves_.emplace_back(std::make_unique<Shelf>()).get();
@@ -43,10 +39,7 @@ bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
 
 bool HandleStore::Forget(Handle handle) {
   MutexLock lock(mutex_);
-  const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) return false;
-  Free(*known->second);
-  return true;
+  return ForgetLocked(handle);
 }
 
 std::optional<HandleStore::Ticket> HandleStore::Lend(Kind kind) {
@@ -157,7 +150,8 @@ int HandleStore::Invalidate() {
 
 bool HandleStore::Has(Handle handle) const {
   MutexLock lock(mutex_);
-  return by_handle_.contains(handle);
+  const auto known = by_handle_.find(handle);
+  return known != by_handle_.end() && known->second->state != State::kDead;
 }
 
 int HandleStore::ParkedOf(Kind kind) const {
@@ -183,6 +177,14 @@ HandleStore::Ticket HandleStore::Issue(Record& record, State state) {
   record.state = state;
   ++record.version;
   return Ticket(&record);
+}
+
+bool HandleStore::ForgetLocked(Handle handle) {
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) return false;
+  const bool was_dead = known->second->state == State::kDead;
+  Free(*known->second);
+  return !was_dead;
 }
 
 bool HandleStore::IsGood(const Ticket& ticket) const {

@@ -112,7 +112,7 @@ class HandleStore {
   bool Add(Handle handle, Kind kind, uint64_t identity);
 
   // Forgets the handle, whoever has it: a new one has its value. False if there
-  // was nothing to forget.
+  // was nothing to forget, or it was known to be dead.
   bool Forget(Handle handle);
 
   // Lends the earliest created of the parked handles of the kind, if any.
@@ -142,6 +142,7 @@ class HandleStore {
   // Forgets all. Returns how many were parked or set aside.
   int Invalidate();
 
+  // Whether the store has the handle, and not as one that is dead.
   bool Has(Handle handle) const;
   int ParkedOf(Kind kind) const;
   Counts GetCounts() const;
@@ -176,6 +177,7 @@ class HandleStore {
   bool IsGood(const Ticket& ticket) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the ticket and makes its handle claimed. Null if it is not good.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool ForgetLocked(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOnShelf(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Free(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -6,9 +6,6 @@
 namespace hip_stream_pool {
 namespace {
 
-// HIP's word for it, too.
-constexpr hipError_t kNotCalled = hipErrorDeinitialized;
-
 absl::StatusCode CodeOf(hipError_t error) {
   switch (error) {
     case hipSuccess:
@@ -48,7 +45,7 @@ HipResult Note(const char* call, hipError_t error) {
 
 absl::Status ToStatus(const HipResult& result, absl::string_view arguments) {
   if (result.ok()) return absl::OkStatus();
-  if (result.error == kNotCalled) return NoHipAnyMore();
+  if (result.call == nullptr) return NoHipAnyMore();
   return absl::Status(
       CodeOf(result.error),
       absl::StrCat(result.call, "(", arguments, "): ", result.error_name, " (",
@@ -64,7 +61,7 @@ absl::Status NoHipAnyMore() {
 
 HipScope::HipScope(int device_ordinal) : guard_(device_ordinal) {
   if (!guard_.may_call()) {
-    entered_ = {"", kNotCalled};
+    entered_ = {nullptr, hipErrorDeinitialized};
     return;
   }
   entered_ = Call("hipGetDevice", hipGetDevice(&callers_device_));

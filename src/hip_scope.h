@@ -15,7 +15,7 @@ namespace hip_stream_pool {
 
 // What a HIP call answered, and which call it was.
 struct HipResult {
-  const char* call = "";
+  const char* call = "";  // nullptr if HIP must not be called any more
   hipError_t error = hipSuccess;
   const char* error_name = "";  // HIP's, of a failure
 
@@ -34,8 +34,8 @@ HipResult Note(const char* call, hipError_t error);
 // OK, or "CALL(ARGUMENTS): hipErrorX (its number)". Makes no HIP call.
 absl::Status ToStatus(const HipResult& result, absl::string_view arguments);
 
-// What ToStatus says of a call that was not made because the process exits or
-// is a forked child.
+// What ToStatus says where HIP must not be called: the process exits, or is a
+// forked child.
 absl::Status NoHipAnyMore();
 
 // From its construction to Close(), or its destruction, the device is current

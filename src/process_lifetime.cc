@@ -65,15 +65,25 @@ HipCallGuard::HipCallGuard(int shard)
 }
 
 void WatchProcess() {
-  // The second time is behind the first stream, for which HIP loads a compiler.
-  static std::atomic<int> times{0};
-  const int before = times.fetch_add(1);
-  if (before < 2) std::atexit(OnExit);
-  if (before == 0) pthread_atfork(nullptr, nullptr, OnFork);
-  if (IsMainThread()) {
-    static thread_local MainThreadEnd end;
-    (void)end;
-  }
+  static const bool once = [] {
+    std::atexit(OnExit);
+    pthread_atfork(nullptr, nullptr, OnFork);
+    return true;
+  }();
+  (void)once;
+  WatchThisThread();
+}
+
+void WatchProcessBehindFirstStream() {
+  static const int once = std::atexit(OnExit);
+  (void)once;
+}
+
+void WatchThisThread() {
+  thread_local const bool is_main = IsMainThread();
+  if (!is_main) return;
+  thread_local MainThreadEnd end;
+  (void)end;
 }
 
 }  // namespace hip_stream_pool

@@ -16,9 +16,10 @@ bool MayCallHip();
 
 bool IsForkedChild();
 
-// For as long as one of these lives that may call HIP, exit waits before HIP
-// is torn down, for a second at most. Every HIP call of the library is made
-// under one. Cheap: threads that pass different `shard`s share nothing.
+// While a guard that may call HIP exists, the exit of the process waits for it,
+// for one second at most, before HIP is torn down. Every HIP call of the
+// library is made under one. Threads that pass different `shard`s share
+// nothing.
 class HipCallGuard {
  public:
   explicit HipCallGuard(int shard);
@@ -33,11 +34,18 @@ class HipCallGuard {
   bool may_call_;
 };
 
-// From here on, exit and fork are noticed. To be called when HIP has started,
-// and again behind every stream that is created, on that thread: exit handlers
-// and the destructors of thread-local objects run last in, first out, so ours
-// then come before those of HIP and of all that HIP has loaded.
+// To be called when HIP has started: from then on, exit and fork are noticed.
+// Exit handlers and the destructors of thread-local objects run last in, first
+// out, so ours then come before those of HIP.
 void WatchProcess();
+
+// To be called after a stream was created, the first of which makes HIP load a
+// compiler with exit handlers of its own: ours then come before those too.
+void WatchProcessBehindFirstStream();
+
+// To be called on a thread that has used HIP. On the main thread, exit is then
+// noticed before HIP's thread-local objects are destroyed.
+void WatchThisThread();
 
 }  // namespace hip_stream_pool
 

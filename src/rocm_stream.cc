@@ -26,11 +26,6 @@ absl::Status OwnsNothing() {
       "the RocmStream owns no stream: it was moved from, or released");
 }
 
-absl::Status InCapture(absl::string_view call) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(call, ": the stream is in a stream capture"));
-}
-
 using HostCallback = absl::AnyInvocable<void() &&>;
 
 void RunHostCallback(void* callback) {
@@ -116,25 +111,35 @@ void RocmStream::Swap(RocmStream& other) noexcept {
   std::swap(hooks_, other.hooks_);
 }
 
-absl::StatusOr<bool> RocmStream::IsIdle() const {
-  bool idle = false;
+// Like CallHip, but only where the stream takes part in no capture: `call`
+// would invalidate it.
+template <typename Call>
+absl::Status RocmStream::CallHipOutsideCapture(Call call) const {
   bool capturing = false;
   absl::Status status = CallHip([&](HipScope& hip) {
     StreamFinding finding = CheckNotCapturing(hip, handle_);
     capturing = finding.verdict == StreamFinding::kCapturing;
-    if (finding.verdict != StreamFinding::kFine) return finding.result;
-    finding = CheckIdle(hip, handle_);
+    return finding.verdict == StreamFinding::kFine ? call(hip) : finding.result;
+  });
+  if (!status.ok() || !capturing) return status;
+  return absl::FailedPreconditionError(
+      "the stream is in a stream capture, which this would break");
+}
+
+absl::StatusOr<bool> RocmStream::IsIdle() const {
+  bool idle = false;
+  absl::Status status = CallHipOutsideCapture([&](HipScope& hip) {
+    StreamFinding finding = CheckIdle(hip, handle_);
     idle = finding.verdict == StreamFinding::kFine;
     return finding.verdict == StreamFinding::kBusy ? HipResult{}
                                                    : finding.result;
   });
   if (!status.ok()) return status;
-  if (capturing) return InCapture("hipStreamQuery");
   return idle;
 }
 
 absl::Status RocmStream::BlockHostUntilDone() const {
-  return CallHip([&](HipScope& hip) {
+  return CallHipOutsideCapture([&](HipScope& hip) {
     return hip.Call("hipStreamSynchronize", hipStreamSynchronize(handle_));
   });
 }
@@ -175,18 +180,12 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
   auto owned = std::make_unique<HostCallback>(std::move(callback));
-  bool capturing = false;
-  absl::Status status = CallHip([&](HipScope& hip) {
-    // A graph would run the callback each time that it is launched.
-    StreamFinding finding = CheckNotCapturing(hip, handle_);
-    capturing = finding.verdict == StreamFinding::kCapturing;
-    if (finding.verdict != StreamFinding::kFine) return finding.result;
+  // In a capture, the graph would run it each time that it is launched.
+  return CallHipOutsideCapture([&](HipScope& hip) {
     HipResult result = EnqueueHostCallback(hip, handle_, owned.get());
     if (result.ok()) (void)owned.release();
     return result;
   });
-  if (!status.ok()) return status;
-  return capturing ? InCapture("hipLaunchHostFunc") : absl::OkStatus();
 }
 
 void RocmStream::OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook) {

@@ -14,8 +14,9 @@
 namespace hip_stream_pool {
 namespace {
 
-// Makes the device current for the caller's work. Unlike a HipScope it leaves
-// the capture mode alone, and does not hold up exit for as long as that takes.
+// Makes the device current for the caller's code: work, and libraries' calls.
+// Unlike a HipScope it leaves the capture mode alone, and does not hold up exit
+// for as long as that takes.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device_ordinal) : device_ordinal_(device_ordinal) {
@@ -92,8 +93,16 @@ ExternalStreamScope& ExternalStreamScope::operator=(
 ExternalStreamScope::~ExternalStreamScope() { Restore().IgnoreError(); }
 
 absl::Status ExternalStreamScope::Restore() {
-  StreamContext* context = std::exchange(context_, nullptr);
-  return context == nullptr ? absl::OkStatus() : context->Unbind(binding_);
+  if (context_ == nullptr) return absl::OkStatus();
+  CurrentDevice device(context_->internal_.device_ordinal());
+  absl::Status status = End();
+  status.Update(device.entered());
+  status.Update(device.GiveBack());
+  return status;
+}
+
+absl::Status ExternalStreamScope::End() {
+  return std::exchange(context_, nullptr)->Unbind(binding_);
 }
 
 absl::StatusOr<std::unique_ptr<StreamContext>> StreamContext::Create(
@@ -121,6 +130,7 @@ StreamContext::StreamContext(RocmStream internal, hipEvent_t event)
 StreamContext::~StreamContext() {
   // Where HIP can't be called, neither can the libraries.
   if (!MayCallHip()) return;
+  CurrentDevice device(internal_.device_ordinal());
   for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
   if (event_ == nullptr) return;
   HipScope hip(internal_.device_ordinal());
@@ -144,9 +154,12 @@ absl::Status StreamContext::AddLibrary(
     return absl::InvalidArgumentError(
         absl::StrCat(name, " comes without a function to set its stream"));
   }
+  CurrentDevice device(internal_.device_ordinal());
+  if (!device.entered().ok()) return device.entered();
   Library library{std::move(name), std::move(set_stream), std::nullopt};
   absl::Status set = library.Set(stream());
   if (set.ok()) libraries_.push_back(std::move(library));
+  set.Update(device.GiveBack());
   return set;
 }
 
@@ -155,9 +168,12 @@ absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
   CurrentDevice device(internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
   absl::Status valid = CheckExternal(internal_.device_ordinal(), external);
-  valid.Update(device.GiveBack());
   if (!valid.ok()) return valid;
-  return Bind(external);
+  absl::StatusOr<ExternalStreamScope> scope = Bind(external);
+  if (!scope.ok()) return scope;
+  absl::Status given_back = device.GiveBack();
+  if (!given_back.ok()) return given_back;
+  return scope;
 }
 
 absl::Status StreamContext::WaitFor(hipStream_t queue) const {
@@ -176,7 +192,7 @@ absl::Status StreamContext::Run(
   if (!scope.ok()) return scope.status();
   absl::Status status = work(stream());
   status.Update(internal_.BlockHostUntilDone());
-  status.Update(scope->Restore());
+  status.Update(scope->End());
   status.Update(device.GiveBack());
   return status;
 }
@@ -190,7 +206,7 @@ absl::Status StreamContext::RunAsync(
   absl::StatusOr<ExternalStreamScope> scope = Bind(external);
   if (!scope.ok()) return scope.status();
   absl::Status status = work(external);
-  status.Update(scope->Restore());
+  status.Update(scope->End());
   status.Update(device.GiveBack());
   return status;
 }

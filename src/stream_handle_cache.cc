@@ -187,29 +187,31 @@ absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key) {
   return (*device)->Create(key);
 }
 
+absl::Status StreamHandleCache::Destroy(int device_ordinal,
+                                        hipStream_t stream) {
+  absl::StatusOr<DeviceStreams*> device = Device(device_ordinal);
+  if (!device.ok()) return device.status();
+  const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
+  if (std::optional<absl::Status> destroyed =
+          (*device)->Destroy(stream, limit)) {
+    return *std::move(destroyed);
+  }
+  for (DeviceStreams& other : devices_.load()->by_ordinal) {
+    if (other.Has(stream)) return AnotherDevicesStream(device_ordinal);
+  }
+  return (*device)->DestroyForeign(stream);
+}
+
 absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
   if (IsSpecialStream(stream)) {
     return absl::InvalidArgumentError(
         "DestroyStream: the null, legacy and per-thread streams are HIP's own");
   }
   if (!MayCallHip()) return absl::OkStatus();
-  StreamHandleCache& cache = StreamHandleCache::Get();
-  absl::StatusOr<DeviceStreams*> device = cache.Device(device_ordinal);
-  if (!device.ok()) return device.status();
-  const int limit = cache.max_parked_per_key_.load(std::memory_order_relaxed);
-  if (std::optional<absl::Status> destroyed =
-          (*device)->Destroy(stream, limit)) {
-    // An error because exit has begun meanwhile is nobody's concern.
-    return MayCallHip() ? *std::move(destroyed) : absl::OkStatus();
-  }
-  for (DeviceStreams& other : cache.devices_.load()->by_ordinal) {
-    if (other.Has(stream)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("DestroyStream(device ", device_ordinal,
-                       "): the stream is another device's; nothing was done"));
-    }
-  }
-  return (*device)->DestroyForeign(stream);
+  absl::Status status =
+      StreamHandleCache::Get().Destroy(device_ordinal, stream);
+  // That exit has begun meanwhile is nobody's concern.
+  return MayCallHip() ? status : absl::OkStatus();
 }
 
 }  // namespace hip_stream_pool

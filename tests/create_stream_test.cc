@@ -406,6 +406,18 @@ TEST_F(CreateStreamTest, WhereACaptureHidesTheAnswerNothingIsLentOrLost) {
   EXPECT_EQ(Stats().dropped_stale, 0);
 }
 
+TEST_F(CreateStreamTest, AParkedStreamThatSomeoneCapturesHoldsUpNoOther) {
+  StartOver(Behavior::kHip62);
+  hipStream_t captured = Create({});
+  hipStream_t other = Create({});
+  Destroy(captured);
+  Destroy(other);
+  hip.SetCaptureStatus(captured, hipStreamCaptureStatusActive);
+  EXPECT_EQ(Create({}), other);
+  EXPECT_NE(Create({}), captured);
+  EXPECT_EQ(Stats().dropped_stale, 1);
+}
+
 TEST_F(CreateStreamTest, LeavesNoErrorBehind) {
   for (Behavior behavior : {Behavior::kHip52, Behavior::kHip70}) {
     StartOver(behavior);
@@ -456,7 +468,7 @@ TEST_F(CreateStreamTest, AChangedSynchronizationPolicyDoesNotStay) {
 TEST_F(CreateStreamTest, AStreamWhosePolicyCannotBeResetIsDestroyed) {
   hipStream_t stream = Create({});
   hip.Fail("hipStreamGetAttribute", hipErrorLaunchFailure);
-  Destroy(stream);
+  EXPECT_THAT(DestroyStream(0, stream), IsInternal());
   EXPECT_FALSE(hip.IsLive(stream));
   EXPECT_EQ(Stats().refused_error, 1);
 }

@@ -32,6 +32,8 @@ using hip_stream_pool::DestroyStream;
 using hip_stream_pool::RocmStream;
 using hip_stream_pool::StreamHandleCache;
 
+constexpr int kSkipped = 77;  // as ctest has it
+
 std::atomic<bool> main_thread_may_call_hip{true};
 std::atomic<bool> threads_may_call_hip{true};
 bool main_thread_may_call_hip_after_main = false;
@@ -173,12 +175,26 @@ void Run(const std::string& scenario) {
     StartWorkers(1);
     Create();
     quick_exit(0);
+  } else if (scenario == "prewarm_only") {
+    Require(StreamHandleCache::Get().Prewarm({{}, {}}).ok(), "Prewarm failed");
+    made_before_the_pool = MakeOwner();
+  } else if (scenario == "first_use_by_two_threads") {
+    std::thread a([] { Create(); });
+    std::thread b([] { Create(); });
+    a.join();
+    b.join();
+    made_before_the_pool = MakeOwner();
+  } else if (scenario == "main_thread_gets_only_hits") {
+    std::thread([] {
+      Require(StreamHandleCache::Get().Prewarm({{}}).ok(), "Prewarm failed");
+    }).join();
+    static RocmStream owner = MakeOwner();
   } else if (scenario == "pool_used_by_a_thread_only") {
     std::thread([] { made_before_the_pool = MakeOwner(); }).join();
   } else if (scenario == "never_used") {
   } else if (scenario == "destroy_waits_at_exit") {
     simulated_hsa::Control* simulation = simulated_hsa::Get();
-    if (simulation == nullptr) return;
+    if (simulation == nullptr) exit(kSkipped);
     hipStream_t stream = Create();
     void* memory = nullptr;
     Require(hipMalloc(&memory, 64) == hipSuccess, "hipMalloc failed");

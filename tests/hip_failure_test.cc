@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/stream_context.h"
 #include "pool_test.h"
 
 namespace hip_stream_pool {
@@ -48,6 +49,8 @@ class HipFailureTest : public PoolTest {
   hipStream_t stream_ = nullptr;
   std::optional<RocmStream> owner_;
   std::optional<RocmStream> other_;
+  std::unique_ptr<StreamContext> context_;
+  hipEvent_t event_ = nullptr;
 
   std::vector<Operation> Operations() {
     const auto nothing = [] {};
@@ -64,6 +67,11 @@ class HipFailureTest : public PoolTest {
       owner_ = *RocmStream::Create({0, 0, 0});
       other_ = *RocmStream::Create({1, 0, 0});
     };
+    const auto context = [this] {
+      context_ = *StreamContext::Create({0, 0, 0});
+      stream_ = Create({0, 1, 0});
+    };
+    const auto no_work = [](hipStream_t) { return absl::OkStatus(); };
     return {
         {"create a stream", nothing, create},
         {"reuse a stream", [this] { Parked(); }, create},
@@ -127,7 +135,69 @@ class HipFailureTest : public PoolTest {
            return RocmStream::Borrow(0, std::exchange(stream_, nullptr))
                .status();
          }},
+        {"trim all",
+         [this] {
+           Parked({1, 0, 0});
+         },
+         [this] { return cache.TrimAll(); }},
+        {"record an event",
+         [this, owners] {
+           owners();
+           scripted_hip::SetCurrentDevice(0);
+           EXPECT_EQ(hipEventCreateWithFlags(&event_, 0), hipSuccess);
+           scripted_hip::SetCurrentDevice(kCallersDevice);
+         },
+         [this] {
+           absl::Status recorded = owner_->RecordEvent(event_);
+           recorded.Update(owner_->WaitFor(event_));
+           return recorded;
+         }},
+        {"create a context", [] {},
+         [this] {
+           absl::StatusOr<std::unique_ptr<StreamContext>> made =
+               StreamContext::Create({0, 0, 0});
+           if (made.ok()) context_ = *std::move(made);
+           return made.status();
+         }},
+        {"run on an external stream", context,
+         [this, no_work] { return context_->RunAsync(stream_, no_work); }},
+        {"run on the internal stream", context,
+         [this, no_work] { return context_->Run(no_work); }},
+        {"use an external stream", context,
+         [this] {
+           absl::StatusOr<ExternalStreamScope> scope =
+               context_->UseExternalStream(stream_);
+           return scope.ok() ? scope->Restore() : scope.status();
+         }},
+        {"order two streams", context,
+         [this] {
+           absl::Status ordered = context_->WaitFor(stream_);
+           ordered.Update(context_->FinishOn(stream_));
+           return ordered;
+         }},
     };
+  }
+
+  // Whether the operation can do what it is for, all the same.
+  static bool CanBeWorkedAround(const std::string& operation,
+                                const std::string& call, hipError_t error,
+                                int times) {
+    const auto is = [&](const char* prefix) {
+      return operation.rfind(prefix, 0) == 0;
+    };
+    // Another stream, or a new one, will do.
+    if (is("reuse")) return call.rfind("hipStream", 0) == 0;
+    // It only has to go.
+    if (is("trim")) {
+      return call == "hipStreamGetId" || call == "hipStreamGetDevice";
+    }
+    // A capture, somewhere: what is not parked is destroyed.
+    if (is("park") || is("destroy") || is("release")) {
+      return error == hipErrorStreamCaptureUnsupported &&
+             call.rfind("hipStream", 0) == 0;
+    }
+    return call == "hipStreamCreateWithPriority" && times == 1 &&
+           error == hipErrorOutOfMemory;
   }
 
   // The calls of the operation when nothing fails.
@@ -147,6 +217,10 @@ class HipFailureTest : public PoolTest {
     scripted_hip::SetCurrentDevice(kCallersDevice);
     owner_.reset();
     other_.reset();
+    context_.reset();
+    if (event_ != nullptr) {
+      EXPECT_EQ(hipEventDestroy(std::exchange(event_, nullptr)), hipSuccess);
+    }
     hip.RunHostCallbacks();
     if (stream_ != nullptr) {
       (void)DestroyStream(0, std::exchange(stream_, nullptr));
@@ -172,7 +246,7 @@ class HipFailureTest : public PoolTest {
     const absl::Status status = operation.run();
 
     // No retry loop.
-    EXPECT_LE(hip.Calls().size(), calls.size() + 16);
+    EXPECT_LE(hip.Calls().size(), calls.size() + 24);
     EXPECT_LE(hip.Count("hipStreamDestroy"),
               std::count_if(calls.begin(), calls.end(), [](const Call& c) {
                 return c.name == "hipStreamDestroy";
@@ -186,17 +260,10 @@ class HipFailureTest : public PoolTest {
     }
     EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
     // What can't be worked around is reported, by name.
-    const bool can_be_worked_around =
-        name == "hipStreamQuery" || name == "hipStreamIsCapturing" ||
-        name == "hipStreamGetFlags" || name == "hipStreamGetPriority" ||
-        name == "hipStreamSynchronize" || name == "hipStreamGetId" ||
-        name == "hipStreamGetDevice" || name == "hipStreamGetAttribute" ||
-        name == "hipStreamDestroy" ||
-        (name == "hipStreamCreateWithPriority" && times == 1 &&
-         error == hipErrorOutOfMemory);
-    EXPECT_TRUE(can_be_worked_around || !status.ok());
-    if (!status.ok()) {
-      EXPECT_THAT(std::string(status.message()), HasSubstr("hip"));
+    EXPECT_TRUE(!status.ok() ||
+                CanBeWorkedAround(operation.name, name, error, times));
+    if (!status.ok() && times == 1) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr(name));
     }
     if (name == "hipStreamCreateWithPriority" && error == hipErrorOutOfMemory &&
         times != 1) {
@@ -217,7 +284,9 @@ class HipFailureTest : public PoolTest {
         operation.name != "destroy a foreign stream") {
       EXPECT_EQ(hip.LiveStreams(), Stats().abandoned);
     }
-    EXPECT_EQ(hip.LiveEvents(), name == "hipEventDestroy" ? 1 : 0);
+    // An event can be stranded where HIP would not let itself be called.
+    EXPECT_LE(hip.LiveEvents(),
+              times != 1 || name == "hipEventDestroy" ? 1 : 0);
 
     // And the pool works as before.
     cache.SetMaxParkedPerKey(32);

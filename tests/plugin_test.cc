@@ -2,12 +2,14 @@
 //
 // plugin_test SIMULATED_HSA PLUGIN_A PLUGIN_B: a program that knows nothing of
 // HIP and opens, late, two shared libraries that each link the pool. Each has a
-// pool of its own, and the program can end with both, or close one before.
+// pool of its own, and the program can end with both, or close one before. Uses
+// the simulated GPU unless HIP_STREAM_POOL_GPU is "real".
 #include <dlfcn.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -53,7 +55,10 @@ struct Plugin {
 
 int main(int argc, char** argv) {
   Require(argc == 4, "usage: plugin_test SIMULATED_HSA PLUGIN_A PLUGIN_B");
-  Open(argv[1]);  // HIP, when it comes, finds it loaded
+  const char* gpu = std::getenv("HIP_STREAM_POOL_GPU");
+  if (gpu == nullptr || std::strcmp(gpu, "real") != 0) {
+    Open(argv[1]);  // HIP, when it comes, finds it loaded
+  }
   const Plugin a(argv[2]);
   const Plugin b(argv[3]);
 

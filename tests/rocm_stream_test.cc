@@ -159,11 +159,12 @@ TEST_F(RocmStreamTest, IsIdleNeverWaits) {
   EXPECT_TRUE(*stream.IsIdle());
 }
 
-TEST_F(RocmStreamTest, IsIdleDoesNotEndTheStreamsOwnCapture) {
+TEST_F(RocmStreamTest, NeitherIsIdleNorBlockingEndsTheStreamsOwnCapture) {
   StartOver(Behavior::kHip62);
   RocmStream stream = Make();
   hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
   EXPECT_THAT(stream.IsIdle().status(), IsFailedPrecondition());
+  EXPECT_THAT(stream.BlockHostUntilDone(), IsFailedPrecondition());
   EXPECT_TRUE(hip.GlobalCaptureSurvived());
 }
 
@@ -285,6 +286,18 @@ TEST_F(RocmStreamTest, HooksGoWithTheStreamWhenItIsMoved) {
   EXPECT_EQ(ran, 0);
   ASSERT_TRUE(to.Release().ok());
   EXPECT_EQ(ran, 1);
+}
+
+TEST_F(RocmStreamTest, ReleaseReportsWorkThatFailed) {
+  RocmStream stream = Make();
+  hip.SetBusy(stream.handle());
+  hip.Fail("hipStreamSynchronize", hipErrorLaunchFailure);
+  absl::Status released = stream.Release();
+  EXPECT_THAT(released, IsInternal());
+  EXPECT_THAT(std::string(released.message()),
+              ::testing::HasSubstr("hipStreamSynchronize"));
+  EXPECT_EQ(hip.LiveStreams(), 0);
+  EXPECT_EQ(Stats().refused_error, 1);
 }
 
 TEST_F(RocmStreamTest, ReleaseReportsAFailedWaitAndGivesTheHandleBack) {

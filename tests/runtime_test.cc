@@ -299,16 +299,13 @@ TEST_F(SimulatedRuntimeTest, ABusyStreamIsWaitedFor) {
   void* memory = nullptr;
   ASSERT_HIP(hipMalloc(&memory, 64));
   std::atomic<bool> released{false};
-  std::thread release;
-  {
-    simulation->Hold();
-    ASSERT_HIP(hipMemsetAsync(memory, 1, 64, stream));
-    release = std::thread([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      released = true;
-      simulation->Release();
-    });
-  }
+  simulation->Hold();
+  EXPECT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    released = true;
+    simulation->Release();
+  });
   Destroy(stream);
   EXPECT_TRUE(released);
   release.join();

@@ -47,9 +47,10 @@ namespace hip_stream_pool {
 //   InvalidArgument     no such device, another device's stream, or the null,
 //                       legacy or per-thread stream, which nobody may destroy
 //   FailedPrecondition  destroyed before: it is parked, or HIP does not know it
-// After any other error the stream is gone for the caller: the message says
-// which HIP call failed. In a forked child and while the process exits it does
-// nothing and returns OK.
+// After any other error the stream is gone for the caller. The message says
+// which HIP call failed; an error of the stream's own work, such as a failed
+// kernel, is reported here too. In a forked child and while the process exits
+// this does nothing and returns OK.
 [[nodiscard]] absl::Status DestroyStream(int device_ordinal,
                                          hipStream_t stream);
 

@@ -6,15 +6,20 @@
 //
 //   absl::StatusOr<RocmStream> stream = RocmStream::Create({});
 //   if (!stream.ok()) return stream.status();
-//   hipMemcpyAsync(to, from, size, hipMemcpyHostToDevice, stream->handle());
+//   Enqueue(..., stream->handle());
+//   return stream->Release();
 //
 // One RocmStream may be used by several threads at once through its const
 // members; the others need the caller to keep threads apart. Every HIP call is
-// made with the stream's device current, and the caller's given back. A call
-// on a stream that owns nothing (moved from, or released) is
-// FailedPrecondition; so is one that would harm a stream capture. Other errors
-// name the HIP call that failed and are Internal, ResourceExhausted when the
-// device is out of memory.
+// made with the stream's device current, and the caller's given back. Errors,
+// each naming the HIP call:
+//   FailedPrecondition  this owns nothing (moved from, released); the call
+//                       would break a stream capture; HIP does not know the
+//                       stream or the event, or it is another device's; the
+//                       process exits, or is a forked child
+//   InvalidArgument     no such device
+//   ResourceExhausted   the device is out of memory
+//   Internal            any other error of HIP
 #ifndef HIP_STREAM_POOL_ROCM_STREAM_H_
 #define HIP_STREAM_POOL_ROCM_STREAM_H_
 
@@ -53,8 +58,8 @@ class RocmStream {
   int device_ordinal() const { return device_ordinal_; }
   bool is_borrowed() const { return borrowed_; }
 
-  // A number of this lease, unique in the process, where the pool hands the
-  // same handle out again and again. 0 when this owns nothing.
+  // Identifies this lease: unique in the process and never used again, unlike
+  // the handle. 0 when this owns nothing.
   uint64_t id() const { return id_; }
 
   // Whether all work enqueued so far is done. Never blocks.
@@ -63,7 +68,7 @@ class RocmStream {
   // Waits until all work enqueued so far is done.
   absl::Status BlockHostUntilDone() const;
 
-  // Records the event, of this device, behind the work enqueued so far.
+  // Records the event, of this device, after the work enqueued so far.
   absl::Status RecordEvent(hipEvent_t event) const;
 
   // Later work on this stream waits for the event, of any device.
@@ -72,9 +77,9 @@ class RocmStream {
   // Later work on this stream waits for the work on `other` so far.
   absl::Status WaitFor(const RocmStream& other) const;
 
-  // Runs the callback once on a thread of HIP's, behind the work enqueued so
-  // far. The callback must make no HIP call. It is dropped, not run, when this
-  // returns an error.
+  // Runs the callback once on a thread of HIP's, after the work enqueued so
+  // far, also if that failed. The callback must make no HIP call and must not
+  // throw. It is dropped, not run, when this returns an error.
   absl::Status DoHostCallback(absl::AnyInvocable<void() &&> callback) const;
 
   // Adds a hook that Release runs, after the stream's work is done and before
@@ -88,7 +93,8 @@ class RocmStream {
   // Waits for the work, runs the hooks and gives the handle back with
   // DestroyStream. A borrowed stream is not waited for. Returns the first
   // error; this owns nothing afterwards, whatever it is. If a hook throws, the
-  // others run, the handle goes back, and the exception leaves.
+  // others run, the handle goes back, and the exception leaves. An error of
+  // the stream's work, such as a failed kernel, is returned here.
   absl::Status Release();
 
  private:
@@ -96,6 +102,8 @@ class RocmStream {
   void Swap(RocmStream& other) noexcept;
   template <typename Call>
   absl::Status CallHip(Call call) const;
+  template <typename Call>
+  absl::Status CallHipOutsideCapture(Call call) const;
 
   int device_ordinal_ = 0;
   hipStream_t handle_ = nullptr;

@@ -17,7 +17,8 @@
 //     return EnqueueModel(rocblas, stream);
 //   });
 //
-// One thread at a time may use a context; different contexts are independent.
+// One thread at a time may use a context, through const members too; different
+// contexts are independent.
 #ifndef HIP_STREAM_POOL_STREAM_CONTEXT_H_
 #define HIP_STREAM_POOL_STREAM_CONTEXT_H_
 
@@ -61,6 +62,9 @@ class [[nodiscard]] ExternalStreamScope {
   ExternalStreamScope(StreamContext* context, uint64_t binding)
       : context_(context), binding_(binding) {}
 
+  // Restore, where the device is current.
+  absl::Status End();
+
   StreamContext* context_;
   uint64_t binding_;
 };
@@ -83,8 +87,9 @@ class StreamContext {
   bool has_external_stream() const;
 
   // From now on the library follows stream(); it is set to it at once. If it
-  // refuses, its error is returned and it is not added. `set_stream` must not
-  // use the context.
+  // refuses, its error is returned and it is not added. `set_stream` is called
+  // with the context's device current. It must not use the context, and must
+  // not throw when it is set back: destructors call it.
   absl::Status AddLibrary(std::string name,
                           std::function<absl::Status(hipStream_t)> set_stream);
 
@@ -98,8 +103,10 @@ class StreamContext {
   absl::StatusOr<ExternalStreamScope> UseExternalStream(hipStream_t external);
 
   // Later work on the internal stream waits for the work on `queue` so far; and
-  // the other way round. They bind nothing. nullptr is the default stream; for
-  // the internal stream itself there is nothing to do.
+  // the other way round. They bind nothing. The queue is a stream of the
+  // context's device; nullptr is the default stream, and for the internal
+  // stream itself there is nothing to do. If `queue` is in a stream capture,
+  // WaitFor draws the internal stream into it, as hipStreamWaitEvent does.
   absl::Status WaitFor(hipStream_t queue) const;
   absl::Status FinishOn(hipStream_t queue) const;
 

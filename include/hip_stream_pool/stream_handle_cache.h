@@ -13,9 +13,13 @@
 // that creates its streams in the same order as the one before it gets the
 // same stream for the same role, and with it the same hardware queue.
 //
-// At exit the pool makes no HIP call: what is parked then is left to the
-// system. A child forked after the first use has no streams: there,
-// CreateStream fails and everything else does nothing.
+// While the process exits, and in a child forked after the first use, the pool
+// makes no HIP call: CreateStream and Prewarm return FailedPrecondition and
+// everything else does nothing. What is parked then is left to the system.
+//
+// A parked stream keeps the memory that HIP has for a stream (5 to 9 MiB) and
+// its share of a hardware queue. A shared library that links the pool should
+// call TrimAll before it is unloaded by dlclose.
 #ifndef HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
 #define HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
 
@@ -42,12 +46,14 @@ struct StreamCacheStats {
   int64_t destroyed_total = 0;  // streams destroyed through HIP
   // Streams that DestroyStream destroyed instead of parking them, because
   int64_t refused_error = 0;         // a HIP call on them failed
-  int64_t refused_capturing = 0;     // they were in a stream capture
+  int64_t refused_capturing = 0;     // of a stream capture, theirs or, in
+                                     // HIP 5.6 to 6.0, any
   int64_t refused_foreign = 0;       // the pool did not create them
   int64_t refused_over_limit = 0;    // enough of the key were parked
   int64_t refused_key_mismatch = 0;  // they read another key than at creation
-  // Parked streams that were not fit to be used again: destroyed behind the
-  // pool's back, forgotten by Invalidate, or found with work on them.
+  // Streams that turned out not to be fit to be used again: destroyed without
+  // the pool, forgotten by Invalidate while parked, or found in use while
+  // parked.
   int64_t dropped_stale = 0;
   // Streams whose hipStreamDestroy failed. Never tried again.
   int64_t abandoned = 0;
@@ -84,13 +90,16 @@ class StreamHandleCache {
 
   // Forgets every stream of the device, parked or given out, without a HIP
   // call: for after hipDeviceReset, which destroys them all. A later
-  // DestroyStream of one that was given out does nothing and returns OK. A
-  // device that does not exist has nothing to forget.
+  // DestroyStream of one that was given out does nothing and returns OK; till
+  // then, that is also the answer for a stream from elsewhere that HIP has
+  // given the same handle. A device that does not exist has nothing to forget.
   void Invalidate(int device_ordinal);
 
-  // How many streams of one key may be parked. 32, or what the environment
-  // variable HIP_STREAM_POOL_MAX_PARKED says at the start; 0 turns parking
-  // off; a negative number means 0. What is parked already stays: see Trim.
+  // How many streams of one key may be parked: 32, or what the environment
+  // variable HIP_STREAM_POOL_MAX_PARKED said when the pool was first used
+  // (anything but a number from 0 up is reported on stderr and ignored). 0, and
+  // any number below, turns parking off. What is parked already stays: see
+  // Trim.
   void SetMaxParkedPerKey(int limit);
 
   // Exact when no other thread is in a call of the pool.
@@ -108,6 +117,7 @@ class StreamHandleCache {
   // Every device of the process, asked of HIP the first time.
   absl::StatusOr<Devices*> AllDevices();
   absl::StatusOr<DeviceStreams*> Device(int ordinal);
+  absl::Status Destroy(int device_ordinal, hipStream_t stream);
 
   std::atomic<Devices*> devices_{nullptr};
   std::atomic<int> max_parked_per_key_;

@@ -32,7 +32,8 @@ class WorkerThread {
 
   // Runs what is queued, and what those tasks schedule, and joins the thread.
   // On the worker itself, where nothing can be joined, it leaves that to the
-  // thread, which then ends by itself.
+  // thread, which then ends by itself; tasks that are left must then not use
+  // this object. Not to be called in a forked child, which has no such thread.
   ~WorkerThread();
 
   WorkerThread(const WorkerThread&) = delete;

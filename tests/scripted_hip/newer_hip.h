@@ -5,6 +5,7 @@
 // installed header may lack. Only for tests over the scripted HIP.
 #include "hip/hip_runtime_api.h"
 
+#if HIP_VERSION < 70100000
 #undef HIP_VERSION
 #define HIP_VERSION 70100000
 
@@ -29,3 +30,4 @@ hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID attribute,
 hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID attribute,
                                  const hipStreamAttrValue* value);
 }
+#endif

@@ -421,6 +421,10 @@ struct Functions {
     return Hip().Do("hipStreamSynchronize", stream,
                     [&](Stream* entry, ThreadState&) {
                       if (entry == nullptr) return hipSuccess;
+                      if (entry->capture != hipStreamCaptureStatusNone) {
+                        Hip().capture_invalidated_ = true;
+                        return hipErrorStreamCaptureUnsupported;
+                      }
                       entry->busy = entry->busy_for_ever;
                       entry->late_queries = Hip().late_queries_;
                       return hipSuccess;
