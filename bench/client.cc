@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client.h"
 
-#include "absl/strings/str_cat.h"
+#include <utility>
+
+#include "executor/hip_status.h"
 #include "hip_stream_pool/create_stream.h"
 
 namespace hip_stream_pool {
 namespace {
 
-absl::Status CheckHip(const char* call, hipError_t error) {
-  if (error == hipSuccess) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(call, ": ", hipGetErrorName(error)));
-}
-
 absl::StatusOr<hipStream_t> CreateRaw(const StreamKey& key) {
   absl::Status status =
-      CheckHip("hipSetDevice", hipSetDevice(key.device_ordinal));
+      HipStatus("hipSetDevice", hipSetDevice(key.device_ordinal));
   if (!status.ok()) return status;
   hipStream_t stream = nullptr;
   status =
-      CheckHip("hipStreamCreateWithPriority",
-               hipStreamCreateWithPriority(&stream, key.flags, key.priority));
+      HipStatus("hipStreamCreateWithPriority",
+                hipStreamCreateWithPriority(&stream, key.flags, key.priority));
   if (!status.ok()) return status;
   return stream;
 }
 
 absl::Status DestroyRaw(int device_ordinal, hipStream_t stream) {
-  absl::Status status = CheckHip("hipSetDevice", hipSetDevice(device_ordinal));
+  absl::Status status = HipStatus("hipSetDevice", hipSetDevice(device_ordinal));
   if (!status.ok()) return status;
-  return CheckHip("hipStreamDestroy", hipStreamDestroy(stream));
+  return HipStatus("hipStreamDestroy", hipStreamDestroy(stream));
 }
 
 }  // namespace
@@ -40,6 +37,9 @@ Client::Client(int streams, int devices) : streams_(streams) {
     keys_.push_back({/*device_ordinal=*/i * devices / streams});
   }
 }
+
+Client::Client(std::vector<StreamKey> keys)
+    : keys_(std::move(keys)), streams_(keys_.size()) {}
 
 absl::Status Client::CreateAll(const StreamCalls& calls) {
   for (size_t i = 0; i < keys_.size(); ++i) {

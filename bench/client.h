@@ -34,7 +34,12 @@ class Client {
   // 0, each device's together.
   Client(int streams, int devices);
 
+  // A stream of each key, in that order.
+  explicit Client(std::vector<StreamKey> keys);
+
   int streams() const { return static_cast<int>(keys_.size()); }
+  const StreamKey& key(int i) const { return keys_[i]; }
+  hipStream_t stream(int i) const { return streams_[i]; }
 
   // Each stops at the first error.
   absl::Status CreateAll(const StreamCalls& calls);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a client's streams cost, raw and through the pool: creating them all and
-// destroying them all, one stream after the other on one thread.
+// destroying them all, one stream after the other on one thread. And what a
+// whole client costs: see client_cycle.h.
 //
 //   stream_benchmark [--table] [--benchmark_...]
 //
-// --table prints a table with the medians instead of a line a benchmark. Exits
+// --table prints tables with the medians instead of a line a benchmark. Exits
 // with 1 if a benchmark failed: a HIP call, or a pool that did not do what the
 // benchmark's name says.
 //
@@ -24,9 +25,11 @@
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "client.h"
+#include "client_cycle.h"
 #include "gpu/gpu_choice.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
+#include "meters.h"
 #include "mi300x_costs.h"
 #include "simulated_hsa/simulated_hsa.h"
 #include "table.h"
@@ -38,66 +41,6 @@ namespace {
 constexpr int kDevices = 8;
 constexpr int kStreamsPerDevice = 14;
 constexpr int kAllStreams = kDevices * kStreamsPerDevice;
-
-bool any_failed = false;
-
-void Fail(benchmark::State& state, const std::string& why) {
-  any_failed = true;
-  std::fprintf(stderr, "stream_benchmark: %s\n", why.c_str());
-  state.SkipWithError(why.c_str());
-}
-
-// Counts what the simulated driver does, and makes it cost what it is to cost,
-// between Start and Stop. Does nothing on a real GPU.
-class DriverMeter {
- public:
-  explicit DriverMeter(const simulated_hsa::Model& costs) : costs_(costs) {}
-
-  void Start() {
-    if (gpu_ == nullptr) return;
-    before_ = gpu_->ReadCounters();
-    gpu_->SetModel(costs_);
-  }
-
-  void Stop() {
-    if (gpu_ == nullptr) return;
-    gpu_->SetModel({});
-    const simulated_hsa::Counters after = gpu_->ReadCounters();
-    driver_calls_ += after.driver_calls() - before_.driver_calls();
-    queues_created_ += after.queues_created - before_.queues_created;
-  }
-
-  void Report(benchmark::State& state) const {
-    if (gpu_ == nullptr) return;
-    const auto per_iteration = benchmark::Counter::kAvgIterations;
-    state.counters[kDriverCalls] = {static_cast<double>(driver_calls_),
-                                    per_iteration};
-    state.counters["queues_created"] = {static_cast<double>(queues_created_),
-                                        per_iteration};
-  }
-
- private:
-  simulated_hsa::Control* const gpu_ = simulated_hsa::Get();
-  const simulated_hsa::Model costs_;
-  simulated_hsa::Counters before_;
-  int64_t driver_calls_ = 0;
-  int64_t queues_created_ = 0;
-};
-
-// How many streams the pool created, reused and parked between two readings.
-struct PoolWork {
-  explicit PoolWork(const StreamCacheStats& before) {
-    const StreamCacheStats after = StreamHandleCache::Get().GetStats();
-    misses = after.misses - before.misses;
-    hits = after.hits - before.hits;
-    parked = after.parked_total - before.parked_total;
-  }
-  bool Is(int64_t all_misses, int64_t all_hits) const {
-    return misses == all_misses && hits == all_hits &&
-           parked == all_misses + all_hits;
-  }
-  int64_t misses, hits, parked;
-};
 
 void ReportStreams(benchmark::State& state, const Client& client) {
   state.counters["per_stream"] = {
@@ -142,9 +85,7 @@ void Pooled(benchmark::State& state, Client client, const DriverCosts& costs) {
   status.Update(StreamHandleCache::Get().TrimAll());
   if (!status.ok()) return Fail(state, status.ToString());
   if (!work.Is(0, state.iterations() * client.streams())) {
-    return Fail(state, absl::StrCat("not every stream was reused: ", work.hits,
-                                    " hits, ", work.misses, " misses, ",
-                                    work.parked, " parked"));
+    return Fail(state, "not every stream was reused: " + work.ToString());
   }
   meter.Report(state);
   ReportStreams(state, client);
@@ -172,9 +113,7 @@ void PooledFirst(benchmark::State& state, Client client,
 
   if (!status.ok()) return Fail(state, status.ToString());
   if (!work.Is(state.iterations() * client.streams(), 0)) {
-    return Fail(state,
-                absl::StrCat("not every stream was new: ", work.hits, " hits, ",
-                             work.misses, " misses, ", work.parked, " parked"));
+    return Fail(state, "not every stream was new: " + work.ToString());
   }
   meter.Report(state);
   ReportStreams(state, client);
@@ -217,7 +156,7 @@ Table::Section RegisterAll(const DriverCosts& costs, int devices) {
                             Register("pooled", Pooled, streams, over, costs)});
   }
   section.rows.push_back(
-      {absl::StrCat(kAllStreams, ", first client"), section.rows.back().raw,
+      {absl::StrCat(kAllStreams, ", first client"), section.rows.back().left,
        Register("pooled_first", PooledFirst, kAllStreams, devices, costs)});
   return section;
 }
@@ -261,6 +200,11 @@ absl::Status Run(bool as_table) {
   }
   sections.push_back(RegisterAll(costs, devices));
 
+  absl::StatusOr<std::vector<Table::Section>> cycles =
+      RegisterClientCycles(devices, costs);
+  if (!cycles.ok()) return cycles.status();
+  sections.insert(sections.end(), cycles->begin(), cycles->end());
+
   // Without the simulation's model: it changes from benchmark to benchmark, and
   // each one's label has its own.
   std::string gpu = DescribeGpu();
@@ -302,5 +246,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   benchmark::Shutdown();
-  return hip_stream_pool::any_failed ? 1 : 0;
+  return hip_stream_pool::AnyFailed() ? 1 : 0;
 }

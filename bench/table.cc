@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,13 +26,25 @@ std::string Time(double seconds) {
   return absl::StrCat(Digits(seconds * 1e3), " ms");
 }
 
-std::string Calls(double calls) {
-  return calls < 0 ? "not known" : absl::StrFormat("%.0f", calls);
-}
+std::string Number(double number) { return absl::StrFormat("%.0f", number); }
 
-void PrintLine(std::ostream& out, const std::array<std::string, 6>& cells) {
-  out << absl::StrFormat("  %-18s%10s%10s%12s%19s%11s\n", cells[0], cells[1],
-                         cells[2], cells[3], cells[4], cells[5]);
+using Line = std::vector<std::string>;
+
+// The first column to the left, the others to the right.
+void PrintColumns(std::ostream& out, const std::vector<Line>& lines) {
+  std::vector<size_t> widths(lines[0].size());
+  for (const Line& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], line[i].size());
+    }
+  }
+  for (const Line& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      const std::string padding(widths[i] - line[i].size(), ' ');
+      out << "  " << (i == 0 ? line[i] + padding : padding + line[i]);
+    }
+    out << "\n";
+  }
 }
 
 }  // namespace
@@ -60,10 +72,33 @@ void Table::ReportRuns(const std::vector<Run>& runs) {
     Result result;
     result.seconds = run.GetAdjustedRealTime() /
                      benchmark::GetTimeUnitMultiplier(run.time_unit);
-    auto calls = run.counters.find(kDriverCalls);
-    if (calls != run.counters.end()) result.driver_calls = calls->second;
+    for (const auto& [name, counter] : run.counters) {
+      result.counters[name] = counter;
+    }
     results_[run.run_name.function_name] = result;
   }
+}
+
+std::string Table::Cell(const Row& row, const Result& result) {
+  if (row.counter.empty()) return Time(result.seconds);
+  auto counter = result.counters.find(row.counter);
+  if (counter == result.counters.end()) return "not known";
+  return row.unit == Unit::kTime ? Time(counter->second)
+                                 : Number(counter->second);
+}
+
+std::string Table::Ratio(const Row& row, const Result& left,
+                         const Result& right) {
+  const auto seconds = [&row](const Result& result) {
+    auto counter = result.counters.find(row.counter);
+    return counter == result.counters.end() ? result.seconds : counter->second;
+  };
+  return absl::StrCat(Digits(seconds(left) / seconds(right)), "x");
+}
+
+std::string Table::DriverCalls(const Row& row, const Result& result) {
+  auto calls = result.counters.find(row.counter + kDriverCalls);
+  return calls == result.counters.end() ? "not known" : Number(calls->second);
 }
 
 const Table::Result* Table::Find(const std::string& benchmark) const {
@@ -74,31 +109,44 @@ const Table::Result* Table::Find(const std::string& benchmark) const {
 void Table::Finalize() {
   std::ostream& out = GetOutputStream();
   std::vector<std::string> headlines;
-  for (const Section& section : sections_) {
-    out << "\n" << section.title << "\n";
-    if (!section.note.empty()) out << "  (" << section.note << ")\n";
-    PrintLine(out, {"streams", "raw", "pooled", "raw/pooled",
-                    "driver calls: raw", "pooled"});
-    for (size_t i = 0; i < section.rows.size(); ++i) {
-      const Row& row = section.rows[i];
-      const Result* raw = Find(row.raw);
-      const Result* pooled = Find(row.pooled);
-      if (raw == nullptr || pooled == nullptr) continue;
-      const std::string ratio =
-          absl::StrCat(Digits(raw->seconds / pooled->seconds), "x");
-      PrintLine(out,
-                {row.name, Time(raw->seconds), Time(pooled->seconds), ratio,
-                 Calls(raw->driver_calls), Calls(pooled->driver_calls)});
-      if (i == section.headline_row) {
-        headlines.push_back(absl::StrCat(
-            "raw ", Time(raw->seconds), ", pooled ", Time(pooled->seconds),
-            " (", ratio, ")", section.headline_where));
-      }
-    }
-  }
+  for (const Section& section : sections_) Print(section, headlines);
   out << "\n"
       << headline_ << ": " << absl::StrJoin(headlines, "; ") << "."
       << std::endl;
+}
+
+void Table::Print(const Section& section, std::vector<std::string>& headlines) {
+  std::vector<Line> lines = {
+      {section.row_heading, section.left_heading, section.right_heading}};
+  if (section.compares) {
+    lines[0].push_back(
+        absl::StrCat(section.left_heading, "/", section.right_heading));
+    lines[0].push_back(absl::StrCat("driver calls: ", section.left_heading));
+    lines[0].push_back(section.right_heading);
+  }
+  for (size_t i = 0; i < section.rows.size(); ++i) {
+    const Row& row = section.rows[i];
+    const Result* left = Find(row.left);
+    const Result* right = Find(row.right);
+    if (left == nullptr || right == nullptr) continue;
+    Line line = {row.name, Cell(row, *left), Cell(row, *right)};
+    if (section.compares) {
+      line.push_back(Ratio(row, *left, *right));
+      line.push_back(DriverCalls(row, *left));
+      line.push_back(DriverCalls(row, *right));
+    }
+    if (i == section.headline_row) {
+      headlines.push_back(absl::StrCat(
+          section.left_heading, " ", line[1], ", ", section.right_heading, " ",
+          line[2], " (", line[3], ")", section.headline_where));
+    }
+    lines.push_back(std::move(line));
+  }
+
+  std::ostream& out = GetOutputStream();
+  out << "\n" << section.title << "\n";
+  if (!section.note.empty()) out << "  (" << section.note << ")\n";
+  PrintColumns(out, lines);
 }
 
 }  // namespace hip_stream_pool

@@ -5,6 +5,7 @@
 #define HIP_STREAM_POOL_BENCH_TABLE_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,24 +13,36 @@
 
 namespace hip_stream_pool {
 
-// The counter of a benchmark that the table shows; absent on a real GPU.
+// The counter of a benchmark that the table shows; absent on a real GPU. Behind
+// the name of a counter that a row shows, it is the calls of that part.
 inline constexpr char kDriverCalls[] = "driver_calls";
 
 class Table : public benchmark::BenchmarkReporter {
  public:
+  enum class Unit { kTime, kNumber };
+
+  // Two benchmarks side by side.
   struct Row {
     std::string name;
-    std::string raw;  // the benchmarks' names, as registered
-    std::string pooled;
+    std::string left;  // the benchmarks' names, as registered
+    std::string right;
+    // What the row shows of them: this counter, or their time if it is empty.
+    std::string counter = {};
+    Unit unit = Unit::kTime;
   };
-  // The rows under one setting of the driver's costs.
+  // Rows that belong together.
   struct Section {
     std::string title;
-    std::string note;  // printed below the title, if not empty
-    std::vector<Row> rows;
+    std::string note = {};  // printed below the title, if not empty
+    std::string row_heading = "streams";
+    std::string left_heading = "raw";
+    std::string right_heading = "pooled";
+    // Whether to print left/right, and how often each calls the driver.
+    bool compares = true;
+    std::vector<Row> rows = {};
     // The closing line tells this row's cost, and where it was had.
-    size_t headline_row;
-    std::string headline_where;
+    std::optional<size_t> headline_row = std::nullopt;
+    std::string headline_where = {};
   };
 
   Table(std::string heading, std::string headline,
@@ -42,9 +55,14 @@ class Table : public benchmark::BenchmarkReporter {
  private:
   struct Result {
     double seconds = 0;
-    double driver_calls = -1;  // less than 0: not known
+    std::map<std::string, double> counters;
   };
+  static std::string Cell(const Row& row, const Result& result);
+  static std::string Ratio(const Row& row, const Result& left,
+                           const Result& right);
+  static std::string DriverCalls(const Row& row, const Result& result);
   const Result* Find(const std::string& benchmark) const;
+  void Print(const Section& section, std::vector<std::string>& headlines);
 
   const std::string heading_;
   const std::string headline_;
