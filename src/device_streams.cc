@@ -151,29 +151,36 @@ HipResult DeviceStreams::ClampPriority(HipScope& hip, int* priority) {
 
 std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
                                                 HandleStore::Kind kind) {
-  while (std::optional<HandleStore::Ticket> ticket = store_.Lend(kind)) {
+  std::optional<hipStream_t> reused;
+  std::vector<HandleStore::Ticket> not_now;
+  while (!reused) {
+    std::optional<HandleStore::Ticket> ticket = store_.Lend(kind);
+    if (!ticket) break;
     const auto stream = static_cast<hipStream_t>(ticket->handle());
     StreamFinding finding =
         CheckIdentity(hip, stream, ordinal_, ticket->identity());
     if (finding.verdict == StreamFinding::kFine) {
-      finding = CheckIdle(hip, stream);
+      finding = CheckIdleSoon(hip, stream);
     }
-    if (finding.verdict == StreamFinding::kUnclear &&
-        CheckNotCapturing(hip, stream).verdict == StreamFinding::kCapturing) {
-      finding.verdict = StreamFinding::kCapturing;
+    if (finding.verdict == StreamFinding::kUnclear) {
+      const StreamFinding own = CheckNotCapturing(hip, stream);
+      if (own.verdict == StreamFinding::kCapturing) finding = own;
     }
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        return stream;
+        reused = stream;
+        break;
+      case StreamFinding::kBusy:
+        // A hipDeviceSynchronize elsewhere, or someone who should not use it.
+        not_now.push_back(*ticket);
+        break;
       case StreamFinding::kUnclear:
         // HIP refuses to answer for any stream while a capture is active
-        // elsewhere. The stream may be fine: keep it, and stop looking.
-        store_.Unlend(*ticket);
-        return std::nullopt;
-      case StreamFinding::kBusy:
+        // elsewhere. The stream may be fine, as may the others.
+        not_now.push_back(*ticket);
+        break;
       case StreamFinding::kCapturing:
-        // Someone still uses it, and may again when it is idle. To destroy it
-        // now would mean to wait for them.
+        // Destroying it would end a capture that is not ours to end.
         ++dropped_stale_;
         store_.SetAside(*ticket);
         break;
@@ -186,8 +193,10 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
         if (store_.Remove(*ticket)) DestroyNow(hip, stream);
         break;
     }
+    if (finding.verdict == StreamFinding::kUnclear) break;
   }
-  return std::nullopt;
+  for (const HandleStore::Ticket& ticket : not_now) store_.Unlend(ticket);
+  return reused;
 }
 
 HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream_calls.h"
 
+#include <thread>
+
 #include "hip_version.h"
 
 namespace hip_stream_pool {
 namespace {
+
+// How often a stream that is busy is asked again.
+constexpr int kTries = 10;
 
 StreamFinding Judge(HipResult result) {
   switch (result.error) {
@@ -83,14 +88,25 @@ StreamFinding CheckIdle(HipScope& hip, hipStream_t stream) {
   return Judge(hip.Call("hipStreamQuery", hipStreamQuery(stream)));
 }
 
+StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream) {
+  StreamFinding finding = CheckIdle(hip, stream);
+  for (int i = 0; i < kTries && finding.verdict == StreamFinding::kBusy; ++i) {
+    std::this_thread::yield();
+    finding = CheckIdle(hip, stream);
+  }
+  return finding;
+}
+
 StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream) {
   StreamFinding finding = CheckIdle(hip, stream);
-  if (finding.verdict != StreamFinding::kBusy) return finding;
-  finding =
-      Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));
-  if (finding.verdict == StreamFinding::kFine) finding = CheckIdle(hip, stream);
-  // From HIP 6.2, the first query behind a synchronize can still say busy.
-  if (finding.verdict == StreamFinding::kBusy) finding = CheckIdle(hip, stream);
+  for (int i = 0; i < kTries && finding.verdict == StreamFinding::kBusy; ++i) {
+    finding =
+        Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));
+    // From HIP 6.2, the first query after a synchronize can still say busy.
+    if (finding.verdict == StreamFinding::kFine) {
+      finding = CheckIdleSoon(hip, stream);
+    }
+  }
   return finding;
 }
 

@@ -56,6 +56,10 @@ StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
 // a capture must not be asked: that would invalidate the capture.
 StreamFinding CheckIdle(HipScope& hip, hipStream_t stream);
 
+// Likewise, but bears with a stream that is busy for a moment: HIP puts a marker
+// on each stream, used or not, when anyone synchronizes the device.
+StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream);
+
 // Waits for the stream's work if it is not done.
 StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 

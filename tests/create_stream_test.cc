@@ -225,7 +225,7 @@ TEST_F(CreateStreamTest, ABusyStreamIsWaitedForAndThenParked) {
 TEST_F(CreateStreamTest, AStreamThatSaysBusyOnceBehindASynchronizeIsParked) {
   hipStream_t stream = Create({});
   hip.SetBusy(stream);
-  hip.SetQueriesBehindSynchronize(1);
+  hip.SetQueriesBehindSynchronize(2);
   Destroy(stream);
   hip.SetQueriesBehindSynchronize(0);
   EXPECT_EQ(Stats().parked_now, 1);
@@ -264,19 +264,28 @@ TEST_F(CreateStreamTest, AStreamThatReadsAnotherKeyIsDestroyed) {
   EXPECT_EQ(Stats().refused_key_mismatch, 2);
 }
 
-TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNeverLentAgain) {
-  hipStream_t used_after_destroy = Parked();
-  hip.SetBusy(used_after_destroy, /*for_ever=*/true);
-  hipStream_t other = Create({});
-  EXPECT_NE(other, used_after_destroy);
+TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNotLentUntilThatIsDone) {
+  hipStream_t first = Create({});
+  hipStream_t second = Create({});
+  Destroy(first);
+  Destroy(second);
+  hip.SetBusy(first, /*for_ever=*/true);  // used after it was destroyed
+  EXPECT_EQ(Create({}), second);
+  hipStream_t third = Create({});
+  EXPECT_NE(third, first);
   EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0) << "must not wait for it";
-  EXPECT_TRUE(hip.IsLive(used_after_destroy));
-  hip.SetBusy(used_after_destroy, false);
-  EXPECT_NE(Create({}), used_after_destroy);
-  EXPECT_EQ(Stats().dropped_stale, 1);
-  EXPECT_THAT(DestroyStream(0, used_after_destroy), IsFailedPrecondition());
-  ASSERT_TRUE(cache.Trim(0).ok());
-  EXPECT_FALSE(hip.IsLive(used_after_destroy)) << "Trim frees it";
+  EXPECT_TRUE(hip.IsLive(first));
+  Destroy(third);
+  hip.SetIdle(first);
+  EXPECT_EQ(Create({}), first) << "at its old place";
+  EXPECT_EQ(Stats().dropped_stale, 0);
+}
+
+TEST_F(CreateStreamTest, AParkedStreamThatIsBusyForAMomentIsLent) {
+  // By a hipDeviceSynchronize on another thread.
+  hipStream_t stream = Parked();
+  hip.SetLateQueries(stream, 3);
+  EXPECT_EQ(Create({}), stream);
 }
 
 TEST_F(CreateStreamTest, AParkedStreamThatDiedIsNotLentAndNotTouched) {

@@ -418,6 +418,37 @@ TEST_F(SimulatedRuntimeTest, AStreamWaitsForAnotherOnTheSameOrAnotherDevice) {
   }
 }
 
+TEST_F(RuntimeTest, NoStreamIsLostWhileAnotherThreadWaitsForTheDevice) {
+  const StreamCacheStats before = cache.GetStats();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      EXPECT_HIP(hipSetDevice(0));
+      void* memory = nullptr;
+      EXPECT_HIP(hipMalloc(&memory, 64));
+      for (int round = 0; round < 500; ++round) {
+        std::vector<RocmStream> streams;
+        for (int i = 0; i < 8; ++i) {
+          absl::StatusOr<RocmStream> stream = RocmStream::Create({});
+          ASSERT_TRUE(stream.ok()) << stream.status();
+          streams.push_back(*std::move(stream));
+        }
+        for (RocmStream& stream : streams) {
+          EXPECT_HIP(hipMemsetAsync(memory, 1, 64, stream.handle()));
+          EXPECT_TRUE(stream.WaitFor(streams[0]).ok());
+        }
+        EXPECT_HIP(hipDeviceSynchronize());
+      }
+      EXPECT_HIP(hipFree(memory));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const StreamCacheStats after = cache.GetStats();
+  EXPECT_EQ(after.dropped_stale, before.dropped_stale);
+  EXPECT_EQ(after.refused_error, before.refused_error);
+  EXPECT_EQ(after.leased_now, before.leased_now);
+}
+
 TEST_F(RuntimeTest, BytesArriveThroughAPooledStream) {
   constexpr size_t kSize = 1 << 20;
   std::vector<unsigned char> from(kSize);

@@ -52,8 +52,8 @@ struct StreamCacheStats {
   int64_t refused_over_limit = 0;    // enough of the key were parked
   int64_t refused_key_mismatch = 0;  // they read another key than at creation
   // Streams that turned out not to be fit to be used again: destroyed without
-  // the pool, forgotten by Invalidate while parked, or found in use while
-  // parked.
+  // the pool, forgotten by Invalidate while parked, or found failing or in a
+  // stream capture while parked.
   int64_t dropped_stale = 0;
   // Streams whose hipStreamDestroy failed. Never tried again.
   int64_t abandoned = 0;

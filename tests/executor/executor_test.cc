@@ -251,13 +251,13 @@ TEST_F(SimulatedExecutorTest, TwoClientsAtOnceTakeNoMoreMemoryThanTwo) {
   }
   for (std::thread& thread : threads) thread.join();
   const StreamCacheStats stats = cache.GetStats();
-  // On HIP 5.2 an idle stream can read busy for a moment while another thread
-  // waits for the device. The pool does not lend such a stream.
-  const int64_t lost = stats.dropped_stale - stats_before.dropped_stale +
-                       stats.refused_error - stats_before.refused_error;
-  EXPECT_LE(stats.misses - stats_before.misses, lost);
-  EXPECT_LE(stats.parked_now, 2 * devices * kAllStreams);
-  if (lost == 0) ExpectNothingWasAllocatedSince(before);
+  EXPECT_EQ(stats.dropped_stale, stats_before.dropped_stale);
+  EXPECT_EQ(stats.refused_error, stats_before.refused_error);
+  // On HIP 5.2 an idle stream can read busy while another thread waits for the
+  // device. The pool passes over such a stream, and makes one more.
+  const int64_t more = stats.misses - stats_before.misses;
+  EXPECT_LE(stats.parked_now, 2 * devices * kAllStreams + more);
+  if (more == 0) ExpectNothingWasAllocatedSince(before);
 }
 
 TEST_F(ExecutorTest, CallbacksThatStillRunAtTeardownEndBeforeTheStreamsGo) {

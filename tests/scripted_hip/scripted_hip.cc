@@ -152,6 +152,16 @@ void ScriptedHip::SetBusy(hipStream_t stream, bool for_ever) {
   streams_.at(stream).busy_for_ever = for_ever;
 }
 
+void ScriptedHip::SetIdle(hipStream_t stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.at(stream).busy = false;
+}
+
+void ScriptedHip::SetLateQueries(hipStream_t stream, int busy) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.at(stream).late_queries = busy;
+}
+
 void ScriptedHip::SetCaptureStatus(hipStream_t stream,
                                    hipStreamCaptureStatus status) {
   std::lock_guard<std::mutex> lock(mutex_);

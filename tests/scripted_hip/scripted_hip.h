@@ -75,6 +75,9 @@ class ScriptedHip {
 
   // The stream has work: until it is synchronized or destroyed, or for ever.
   void SetBusy(hipStream_t stream, bool for_ever = false);
+  void SetIdle(hipStream_t stream);
+  // The next so many queries of the stream say busy.
+  void SetLateQueries(hipStream_t stream, int busy);
   // HIP >= 6.2: so many queries behind a synchronize still say busy.
   void SetQueriesBehindSynchronize(int busy) { late_queries_ = busy; }
   void SetCaptureStatus(hipStream_t stream, hipStreamCaptureStatus status);
