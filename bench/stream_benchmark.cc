@@ -2,7 +2,8 @@
 //
 // What a client's streams cost, raw and through the pool: creating them all and
 // destroying them all, one stream after the other on one thread. And what a
-// whole client costs: see client_cycle.h.
+// whole client costs: see client_cycle.h; and a run on a caller's stream:
+// external_stream.h.
 //
 //   stream_benchmark [--table] [--benchmark_...]
 //
@@ -26,6 +27,7 @@
 #include "benchmark/benchmark.h"
 #include "client.h"
 #include "client_cycle.h"
+#include "external_stream.h"
 #include "gpu/gpu_choice.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
@@ -204,6 +206,7 @@ absl::Status Run(bool as_table) {
       RegisterClientCycles(devices, costs);
   if (!cycles.ok()) return cycles.status();
   sections.insert(sections.end(), cycles->begin(), cycles->end());
+  sections.push_back(RegisterExternalStream());
 
   // Without the simulation's model: it changes from benchmark to benchmark, and
   // each one's label has its own.

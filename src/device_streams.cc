@@ -29,7 +29,6 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
   }
   const bool have_stream = result.ok();
   result = hip.Close(result);
-  WatchThisThread();
   if (result.ok()) return stream;
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
@@ -90,7 +89,14 @@ absl::Status DeviceStreams::Prewarm(const StreamKey& key, int wanted) {
   HipResult result = hip.entered();
   hipStream_t stream = nullptr;
   if (result.ok()) result = CreateNew(hip, kind, &stream);
-  if (result.ok()) ParkUnseen(stream);
+  if (result.ok()) {
+    HandleStore::ClaimResult claim = store_.Claim(stream);
+    // Another thread may have prewarmed the same key meanwhile.
+    if (claim.ticket && store_.Park(*claim.ticket, wanted) ==
+                            HandleStore::ParkResult::kOverLimit) {
+      if (store_.Remove(*claim.ticket)) result = DestroyNow(hip, stream);
+    }
+  }
   return ToStatus(hip.Close(result), ToString(key));
 }
 
@@ -154,7 +160,7 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
   std::optional<hipStream_t> reused;
   std::vector<HandleStore::Ticket> not_now;
   while (!reused) {
-    std::optional<HandleStore::Ticket> ticket = store_.Lend(kind);
+    std::optional<HandleStore::Ticket> ticket = store_.Take(kind);
     if (!ticket) break;
     const auto stream = static_cast<hipStream_t>(ticket->handle());
     StreamFinding finding =
@@ -168,7 +174,7 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
     }
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        reused = stream;
+        if (store_.Lend(*ticket)) reused = stream;
         break;
       case StreamFinding::kBusy:
         // A hipDeviceSynchronize elsewhere, or someone who should not use it.
@@ -185,17 +191,18 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
         store_.SetAside(*ticket);
         break;
       case StreamFinding::kGone:
-        ++dropped_stale_;
-        store_.Remove(*ticket);
+        if (store_.Remove(*ticket)) ++dropped_stale_;
         break;
       case StreamFinding::kFailed:
-        ++dropped_stale_;
-        if (store_.Remove(*ticket)) DestroyNow(hip, stream);
+        if (store_.Remove(*ticket)) {
+          ++dropped_stale_;
+          DestroyNow(hip, stream);
+        }
         break;
     }
     if (finding.verdict == StreamFinding::kUnclear) break;
   }
-  for (const HandleStore::Ticket& ticket : not_now) store_.Unlend(ticket);
+  for (const HandleStore::Ticket& ticket : not_now) store_.PutBack(ticket);
   return reused;
 }
 
@@ -206,25 +213,34 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
         "hipStreamCreateWithPriority",
         hipStreamCreateWithPriority(stream, kind.flags, kind.priority));
   };
-  HipResult result = create();
-  if (result.error == hipErrorOutOfMemory) {
-    DestroyAll(hip, store_.TakeParked());
-    result = create();
+  for (;;) {
+    HipResult result = create();
+    if (result.error == hipErrorOutOfMemory) {
+      DestroyAll(hip, store_.TakeParked());
+      result = create();
+    }
+    if (!result.ok()) return result;
+    WatchProcessBehindFirstStream();
+    uint64_t identity = 0;
+    result = ReadIdentity(hip, *stream, &identity);
+    if (!result.ok()) {
+      DestroyNow(hip, *stream);
+      return result;
+    }
+    // Whatever had this value, on any device, died without the pool being told.
+    for (DeviceStreams& device : all_) {
+      if (&device != this && device.store_.Forget(*stream)) ++dropped_stale_;
+    }
+    switch (store_.Add(*stream, kind, identity)) {
+      case HandleStore::AddResult::kLentForStale:
+        ++dropped_stale_;
+        return result;
+      case HandleStore::AddResult::kLent:
+        return result;
+      case HandleStore::AddResult::kHeldBack:
+        break;  // its value is still another user's; HIP has others
+    }
   }
-  if (!result.ok()) return result;
-  WatchProcessBehindFirstStream();
-  uint64_t identity = 0;
-  result = ReadIdentity(hip, *stream, &identity);
-  if (!result.ok()) {
-    DestroyNow(hip, *stream);
-    return result;
-  }
-  // Whatever had this value, on any device, died without the pool being told.
-  for (DeviceStreams& device : all_) {
-    if (&device != this && device.store_.Forget(*stream)) ++dropped_stale_;
-  }
-  if (store_.Add(*stream, kind, identity)) ++dropped_stale_;
-  return result;
 }
 
 void DeviceStreams::ParkUnseen(hipStream_t stream) {
@@ -316,7 +332,11 @@ HipResult DeviceStreams::DestroyAll(
       continue;
     }
     HipResult result = DestroyNow(hip, stream);
-    if (first.ok()) first = result;
+    if (SaysNoSuchStream(result.error)) {
+      ++dropped_stale_;
+    } else if (first.ok()) {
+      first = result;
+    }
   }
   return first;
 }

@@ -13,9 +13,17 @@ HandleStore::Ticket::Ticket(Record* record)
       record_(record),
       version_(record->version) {}
 
-bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
+HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
+                                        uint64_t identity) {
   MutexLock lock(mutex_);
-  const bool had_died = ForgetLocked(handle);
+  AddResult result = AddResult::kLent;
+  if (const auto known = by_handle_.find(handle); known != by_handle_.end()) {
+    const State state = known->second->state;
+    const bool has_owner = state == State::kLent || state == State::kDead ||
+                           state == State::kHeldBack;
+    result = has_owner ? AddResult::kHeldBack : AddResult::kLentForStale;
+    Free(*known->second);
+  }
   Shelf* shelf = FindShelf(kind);
   if (shelf == nullptr) {
     shelf = shelves_.emplace_back(std::make_unique<Shelf>()).get();
@@ -31,30 +39,46 @@ bool HandleStore::Add(Handle handle, Kind kind, uint64_t identity) {
   record->shelf = shelf;
   record->identity = identity;
   record->created = next_created_++;
-  record->state = State::kLent;
   by_handle_.emplace(handle, record);
-  ++counts_.lent_now;
-  return had_died;
+  if (result == AddResult::kHeldBack) {
+    record->state = State::kHeldBack;
+  } else {
+    record->state = State::kLent;
+    ++counts_.lent_now;
+  }
+  return result;
 }
 
 bool HandleStore::Forget(Handle handle) {
   MutexLock lock(mutex_);
-  return ForgetLocked(handle);
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) return false;
+  const bool was_dead = known->second->state == State::kDead;
+  Free(*known->second);
+  return !was_dead;
 }
 
-std::optional<HandleStore::Ticket> HandleStore::Lend(Kind kind) {
+std::optional<HandleStore::Ticket> HandleStore::Take(Kind kind) {
   MutexLock lock(mutex_);
   Shelf* shelf = FindShelf(kind);
   if (shelf == nullptr || shelf->parked.empty()) return std::nullopt;
   Record* record = shelf->parked.back();
   shelf->parked.pop_back();
   --counts_.parked_now;
-  ++counts_.lent_now;
-  ++counts_.reused;
-  return Issue(*record, State::kLent);
+  return Issue(*record);
 }
 
-void HandleStore::Unlend(const Ticket& ticket) {
+bool HandleStore::Lend(const Ticket& ticket) {
+  MutexLock lock(mutex_);
+  Record* record = Redeem(ticket);
+  if (record == nullptr) return false;
+  record->state = State::kLent;
+  ++counts_.lent_now;
+  ++counts_.reused;
+  return true;
+}
+
+void HandleStore::PutBack(const Ticket& ticket) {
   MutexLock lock(mutex_);
   if (Record* record = Redeem(ticket)) PutOnShelf(*record);
 }
@@ -67,9 +91,12 @@ HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
   switch (record->state) {
     case State::kLent:
       --counts_.lent_now;
-      return {ClaimState::kClaimed, Issue(*record, State::kClaimed)};
+      return {ClaimState::kClaimed, Issue(*record)};
     case State::kDead:
       Free(*record);
+      return {ClaimState::kDead, std::nullopt};
+    case State::kHeldBack:
+      PutOnShelf(*record);
       return {ClaimState::kDead, std::nullopt};
     default:
       return {ClaimState::kParked, std::nullopt};
@@ -107,7 +134,7 @@ std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
     std::vector<Record*>& parked = shelf->parked;
     counts_.parked_now -= static_cast<int64_t>(parked.size());
     for (; !parked.empty(); parked.pop_back()) {
-      taken.push_back(Issue(*parked.back(), State::kClaimed));
+      taken.push_back(Issue(*parked.back()));
     }
   }
   return taken;
@@ -118,7 +145,7 @@ std::vector<HandleStore::Ticket> HandleStore::TakeSetAside() {
   MutexLock lock(mutex_);
   for (Record& record : records_) {
     if (record.state == State::kSetAside) {
-      taken.push_back(Issue(record, State::kClaimed));
+      taken.push_back(Issue(record));
     }
   }
   return taken;
@@ -133,8 +160,11 @@ int HandleStore::Invalidate() {
       case State::kDead:
         break;
       case State::kLent:
-        Issue(record, State::kDead);
         --counts_.lent_now;
+        [[fallthrough]];
+      case State::kHeldBack:
+        ++record.version;
+        record.state = State::kDead;
         break;
       case State::kParked:
       case State::kSetAside:
@@ -173,18 +203,10 @@ HandleStore::Shelf* HandleStore::FindShelf(Kind kind) const {
   return nullptr;
 }
 
-HandleStore::Ticket HandleStore::Issue(Record& record, State state) {
-  record.state = state;
+HandleStore::Ticket HandleStore::Issue(Record& record) {
+  record.state = State::kClaimed;
   ++record.version;
   return Ticket(&record);
-}
-
-bool HandleStore::ForgetLocked(Handle handle) {
-  const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) return false;
-  const bool was_dead = known->second->state == State::kDead;
-  Free(*known->second);
-  return !was_dead;
 }
 
 bool HandleStore::IsGood(const Ticket& ticket) const {
@@ -193,14 +215,8 @@ bool HandleStore::IsGood(const Ticket& ticket) const {
 
 HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {
   if (!IsGood(ticket)) return nullptr;
-  Record* record = ticket.record_;
-  ++record->version;
-  if (record->state == State::kLent) {  // lent, but nobody has seen it
-    --counts_.lent_now;
-    --counts_.reused;
-  }
-  record->state = State::kClaimed;
-  return record;
+  ++ticket.record_->version;
+  return ticket.record_;
 }
 
 void HandleStore::PutOnShelf(Record& record) {

@@ -9,23 +9,22 @@
 //
 // A handle is in one of these states, and moves only along these arrows:
 //
-//        Add                Claim                Park
-//   ───────────────▶ lent ────────▶ claimed ──────────────▶ parked
-//                     ▲              │   │                   │  │
-//                     │              │   │ SetAside          │  │
-//                     │       Remove │   ▼                   │  │
-//                     │              │  set aside ──┐        │  │
-//                     │              ▼              │        │  │
-//                     │            (gone)           ▼        │  │
-//                     │                 claimed ◀── TakeParked, TakeSetAside
-//                     └────────────────────────────── Lend ──┘
+//         Add             Claim               Park, PutBack
+//   ──────────────▶ lent ───────▶ claimed ──────────────────▶ parked
+//                    ▲             │ │ ▲                         │
+//                    │ Lend        │ │ │ Take, TakeParked        │
+//                    └─────────────┘ │ └─────────────────────────┘
+//                                    │ ▲
+//                           SetAside ▼ │ TakeSetAside
+//                                 set aside         Remove: from claimed only
 //
 // "Claimed" means that the pool itself has the handle, on the thread that has
-// the Ticket: nobody else can lend, claim, park or remove it meanwhile. A
-// handle that is lent anew also comes with a ticket, so that the thread that
-// took it can still park or remove it before anyone has seen it.
-// Invalidate ends all of this at once; a lent handle is then kept as "dead", to
-// tell its owner's Claim from that of a handle nobody knows.
+// the Ticket: nobody else can lend, claim, park or remove it meanwhile.
+//
+// Invalidate ends all of this at once. A handle that was lent is then "dead":
+// kept to answer its owner's Claim. A new handle with the value of a dead one
+// is "held back" until that Claim, and parked by it: else the owner of the dead
+// handle would give back what is another's.
 #ifndef HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 #define HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 
@@ -59,8 +58,8 @@ class HandleStore {
   struct Record;
 
  public:
-  // The right to decide what becomes of a handle. It stays good until it is
-  // used, or until the handle is invalidated or added anew.
+  // The right to decide what becomes of a claimed handle. It stays good until
+  // it is used, or until the handle is invalidated or a new one has its value.
   class Ticket {
    public:
     Handle handle() const { return handle_; }
@@ -82,7 +81,7 @@ class HandleStore {
     kClaimed,
     kUnknown,  // the store has never seen it, or it was removed
     kParked,   // it is the pool's: parked, set aside, or claimed by another
-    kDead,     // it was lent when Invalidate was called; forgotten now
+    kDead,     // it had died before its owner claimed it; forgotten now
   };
   struct ClaimResult {
     ClaimState state;
@@ -96,7 +95,7 @@ class HandleStore {
   };
 
   struct Counts {
-    int64_t reused = 0;  // handles lent again and not handed back unused
+    int64_t reused = 0;  // times that Lend lent a handle
     int64_t parked_total = 0;
     int64_t parked_now = 0;
     int64_t lent_now = 0;
@@ -106,21 +105,28 @@ class HandleStore {
   HandleStore(const HandleStore&) = delete;
   HandleStore& operator=(const HandleStore&) = delete;
 
-  // Enters a new handle, lent. `identity` is what Ticket::identity() gives
-  // back. Returns whether the store thought it had this very handle: then that
-  // one had died unseen, and is forgotten.
-  bool Add(Handle handle, Kind kind, uint64_t identity);
+  enum class AddResult {
+    kLent,
+    kLentForStale,  // so, and a handle of that value had died unseen
+    kHeldBack,      // a handle of that value is lent, and dead: not to be used
+  };
 
-  // Forgets the handle, whoever has it: a new one has its value. False if there
-  // was nothing to forget, or it was known to be dead.
+  // Enters a new handle, lent. `identity` is what Ticket::identity() gives
+  // back.
+  AddResult Add(Handle handle, Kind kind, uint64_t identity);
+
+  // Forgets the handle, whoever has it: a new one, elsewhere, has its value.
+  // False if there was nothing to forget, or it was known to be dead.
   bool Forget(Handle handle);
 
-  // Lends the earliest created of the parked handles of the kind, if any.
-  std::optional<Ticket> Lend(Kind kind);
+  // Claims the earliest created of the parked handles of the kind, if any.
+  std::optional<Ticket> Take(Kind kind);
 
-  // Hands back a handle that Lend gave and nobody has seen: parked again, at
-  // its old place.
-  void Unlend(const Ticket& ticket);
+  // Lends a handle that Take gave. False if it was forgotten meanwhile.
+  bool Lend(const Ticket& ticket);
+
+  // Parks a handle that Take gave, at its old place.
+  void PutBack(const Ticket& ticket);
 
   // Takes a lent handle back from its owner.
   ClaimResult Claim(Handle handle);
@@ -148,7 +154,15 @@ class HandleStore {
   Counts GetCounts() const;
 
  private:
-  enum class State { kFree, kLent, kClaimed, kParked, kSetAside, kDead };
+  enum class State {
+    kFree,
+    kLent,
+    kClaimed,
+    kParked,
+    kSetAside,
+    kDead,
+    kHeldBack,
+  };
 
   // The records of one kind. `parked` is sorted by creation, the earliest
   // last, and has room for every record of the kind, so parking never
@@ -171,13 +185,11 @@ class HandleStore {
   };
 
   Shelf* FindShelf(Kind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes every earlier ticket for the record bad.
-  Ticket Issue(Record& record, State state)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Claims it, and makes every earlier ticket for it bad.
+  Ticket Issue(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsGood(const Ticket& ticket) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the ticket and makes its handle claimed. Null if it is not good.
+  // The record of the ticket, which ends with this. Null if it is not good.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool ForgetLocked(Handle handle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOnShelf(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Free(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

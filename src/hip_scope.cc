@@ -98,6 +98,7 @@ HipResult HipScope::Close(HipResult result) {
     failed_ = false;
     (void)hipGetLastError();
   }
+  if (entered_.call != nullptr) WatchThisThread();
   return result;
 }
 

@@ -64,12 +64,13 @@ HipCallGuard::HipCallGuard(int shard)
   may_call_ = MayCallHip();
 }
 
+void WatchForks() {
+  static const int once = pthread_atfork(nullptr, nullptr, OnFork);
+  (void)once;
+}
+
 void WatchProcess() {
-  static const bool once = [] {
-    std::atexit(OnExit);
-    pthread_atfork(nullptr, nullptr, OnFork);
-    return true;
-  }();
+  static const int once = std::atexit(OnExit);
   (void)once;
   WatchThisThread();
 }

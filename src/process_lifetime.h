@@ -34,9 +34,13 @@ class HipCallGuard {
   bool may_call_;
 };
 
-// To be called when HIP has started: from then on, exit and fork are noticed.
-// Exit handlers and the destructors of thread-local objects run last in, first
-// out, so ours then come before those of HIP.
+// To be called before HIP is started: a child that is forked from then on knows
+// that it is one.
+void WatchForks();
+
+// To be called when HIP has started: from then on, exit is noticed. Exit
+// handlers and the destructors of thread-local objects run last in, first out,
+// so ours then come before those of HIP.
 void WatchProcess();
 
 // To be called after a stream was created, the first of which makes HIP load a

@@ -69,21 +69,17 @@ absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
 
 absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
                                               hipStream_t external) {
+  WatchForks();
   HipScope hip(device_ordinal);
   HipResult result = hip.entered();
-  bool is_another_devices = false;
-  if (result.ok() && !IsSpecialStream(external)) {
-    StreamFinding finding = CheckDevice(hip, external, device_ordinal);
-    result = finding.result;
-    is_another_devices = result.ok() && finding.verdict != StreamFinding::kFine;
+  absl::Status valid;
+  if (result.ok()) {
+    WatchProcess();
+    valid = CheckCallersStream(device_ordinal, external);
   }
-  const std::string where = absl::StrCat("device ", device_ordinal);
   result = hip.Close(result);
-  if (!result.ok()) return ToStatus(result, where);
-  if (is_another_devices) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Borrow(", where, "): the stream is another device's"));
-  }
+  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  if (!valid.ok()) return valid;
   return RocmStream(device_ordinal, external, /*borrowed=*/true);
 }
 
@@ -161,9 +157,15 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
   // The event is of the device that it is recorded on. It is destroyed at once:
-  // HIP keeps what the waiting stream needs of it.
+  // HIP keeps what the waiting stream needs of it, except in a capture, at whose
+  // end versions of HIP write to the event itself. Such an event stays.
   absl::Status waited;
   absl::Status recorded = other.CallHip([&](HipScope& hip) {
+    StreamFinding finding = CheckNotCapturing(hip, other.handle_);
+    const bool stays = finding.verdict == StreamFinding::kCapturing;
+    if (finding.verdict != StreamFinding::kFine && !stays) {
+      return finding.result;
+    }
     hipEvent_t event = nullptr;
     HipResult result =
         hip.Call("hipEventCreateWithFlags",
@@ -171,6 +173,7 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
     if (!result.ok()) return result;
     result = hip.Call("hipEventRecord", hipEventRecord(event, other.handle_));
     if (result.ok()) waited = WaitFor(event);
+    if (stays) return result;
     HipResult destroyed = hip.Call("hipEventDestroy", hipEventDestroy(event));
     return result.ok() ? destroyed : result;
   });
@@ -179,6 +182,7 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
+  if (!callback) return absl::InvalidArgumentError("an empty callback");
   auto owned = std::make_unique<HostCallback>(std::move(callback));
   // In a capture, the graph would run it each time that it is launched.
   return CallHipOutsideCapture([&](HipScope& hip) {
@@ -189,7 +193,7 @@ absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
 }
 
 void RocmStream::OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook) {
-  if (id_ != 0) hooks_.push_back(std::move(hook));
+  if (id_ != 0 && hook) hooks_.push_back(std::move(hook));
 }
 
 absl::Status RocmStream::Release() {

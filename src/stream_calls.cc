@@ -3,7 +3,9 @@
 
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "hip_version.h"
+#include "process_lifetime.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -55,6 +57,30 @@ StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
   (void)hip, (void)stream, (void)device_ordinal;
   return {};
 #endif
+}
+
+absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
+  if (stream == reinterpret_cast<hipStream_t>(1)) {
+    return absl::InvalidArgumentError(
+        "the legacy stream's handle; nullptr names the default stream");
+  }
+  if (IsSpecialStream(stream)) return absl::OkStatus();
+  HipCallGuard guard(device_ordinal);
+  if (!guard.may_call()) return NoHipAnyMore();
+#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+  hipDevice_t device = device_ordinal;
+  HipResult result =
+      Note("hipStreamGetDevice", hipStreamGetDevice(stream, &device));
+  if (result.ok() && device != device_ordinal) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the stream is of device ", device, ", not of ", device_ordinal));
+  }
+#else
+  unsigned int flags = 0;
+  HipResult result =
+      Note("hipStreamGetFlags", hipStreamGetFlags(stream, &flags));
+#endif
+  return ToStatus(result, absl::StrCat("device ", device_ordinal));
 }
 
 StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
@@ -119,6 +145,23 @@ StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                              hipStreamGetPriority(stream, priority)));
   }
   return finding;
+}
+
+HipResult OrderStreams(HipScope& hip, hipEvent_t event, hipStream_t first,
+                       hipStream_t then) {
+  StreamFinding finding = CheckNotCapturing(hip, first);
+  if (finding.verdict == StreamFinding::kCapturing) {
+    HipResult created =
+        hip.Call("hipEventCreateWithFlags",
+                 hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    if (!created.ok()) return created;
+  } else if (finding.verdict != StreamFinding::kFine) {
+    return finding.result;
+  }
+  HipResult result = hip.Call("hipEventRecord", hipEventRecord(event, first));
+  if (!result.ok()) return result;
+  return hip.Call("hipStreamWaitEvent",
+                  hipStreamWaitEvent(then, event, /*flags=*/0));
 }
 
 StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_scope.h"
 
@@ -49,6 +50,12 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
 StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
                           int device_ordinal);
 
+// OK if a caller's stream exists and is the device's, as far as HIP can tell:
+// before 5.6 it can't tell the device. The legacy stream's value (1) is
+// refused: nullptr means the same, and no version of HIP dereferences that.
+// One HIP call, none for a special stream.
+absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream);
+
 // Whether the stream takes no part in a capture.
 StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
 
@@ -56,8 +63,8 @@ StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
 // a capture must not be asked: that would invalidate the capture.
 StreamFinding CheckIdle(HipScope& hip, hipStream_t stream);
 
-// Likewise, but bears with a stream that is busy for a moment: HIP puts a marker
-// on each stream, used or not, when anyone synchronizes the device.
+// Likewise, but bears with a stream that is busy for a moment: HIP puts a
+// marker on each stream, used or not, when anyone synchronizes the device.
 StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream);
 
 // Waits for the stream's work if it is not done.
@@ -66,6 +73,13 @@ StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 // Reads the flags and the priority that the stream has.
 StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                                    unsigned int* flags, int* priority);
+
+// Later work on `then` waits for the work on `first` so far. Uses `event`, of
+// the device of `first`, or where that takes part in a capture, a new event,
+// which is then never destroyed: versions of HIP write to such an event when
+// the capture ends.
+HipResult OrderStreams(HipScope& hip, hipEvent_t event, hipStream_t first,
+                       hipStream_t then);
 
 // Gives the stream the attributes of a new one, where HIP has any (from 7.1):
 // the synchronization policy.

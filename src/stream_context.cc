@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "hip_scope.h"
-#include "hip_version.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
@@ -52,29 +51,6 @@ class CurrentDevice {
   bool changed_ = false;
   absl::Status entered_;
 };
-
-// Whether a caller's stream exists and, from HIP 5.6, is of the device, which
-// is current. One HIP call, which no capture minds.
-absl::Status CheckExternal(int device_ordinal, hipStream_t external) {
-  if (IsSpecialStream(external)) return absl::OkStatus();
-  HipCallGuard guard(device_ordinal);
-  if (!guard.may_call()) return NoHipAnyMore();
-#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
-  hipDevice_t device = device_ordinal;
-  HipResult result =
-      Note("hipStreamGetDevice", hipStreamGetDevice(external, &device));
-  if (result.ok() && device != device_ordinal) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the external stream is of device ", device,
-                     ", the context of device ", device_ordinal));
-  }
-#else
-  unsigned int flags = 0;
-  HipResult result =
-      Note("hipStreamGetFlags", hipStreamGetFlags(external, &flags));
-#endif
-  return ToStatus(result, absl::StrCat("device ", device_ordinal));
-}
 
 }  // namespace
 
@@ -128,7 +104,6 @@ StreamContext::StreamContext(RocmStream internal, hipEvent_t event)
     : internal_(std::move(internal)), event_(event) {}
 
 StreamContext::~StreamContext() {
-  // Where HIP can't be called, neither can the libraries.
   if (!MayCallHip()) return;
   CurrentDevice device(internal_.device_ordinal());
   for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
@@ -167,7 +142,7 @@ absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
     hipStream_t external) {
   CurrentDevice device(internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
-  absl::Status valid = CheckExternal(internal_.device_ordinal(), external);
+  absl::Status valid = CheckCallersStream(internal_.device_ordinal(), external);
   if (!valid.ok()) return valid;
   absl::StatusOr<ExternalStreamScope> scope = Bind(external);
   if (!scope.ok()) return scope;
@@ -177,11 +152,11 @@ absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
 }
 
 absl::Status StreamContext::WaitFor(hipStream_t queue) const {
-  return Order(queue, internal_.handle());
+  return Order(queue, queue, internal_.handle());
 }
 
 absl::Status StreamContext::FinishOn(hipStream_t queue) const {
-  return Order(internal_.handle(), queue);
+  return Order(queue, internal_.handle(), queue);
 }
 
 absl::Status StreamContext::Run(
@@ -201,7 +176,7 @@ absl::Status StreamContext::RunAsync(
     hipStream_t external, absl::FunctionRef<absl::Status(hipStream_t)> work) {
   CurrentDevice device(internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
-  absl::Status valid = CheckExternal(internal_.device_ordinal(), external);
+  absl::Status valid = CheckCallersStream(internal_.device_ordinal(), external);
   if (!valid.ok()) return valid;
   absl::StatusOr<ExternalStreamScope> scope = Bind(external);
   if (!scope.ok()) return scope.status();
@@ -228,6 +203,8 @@ absl::Status StreamContext::Unbind(uint64_t binding) {
   bindings_.erase(std::find_if(
       bindings_.begin(), bindings_.end(),
       [&](const Binding& entry) { return entry.number == binding; }));
+  // Where HIP can't be called, neither can the libraries.
+  if (!MayCallHip()) return absl::OkStatus();
   absl::Status restored;
   for (Library& library : libraries_) restored.Update(library.Set(stream()));
   if (!restored.ok()) {
@@ -247,19 +224,20 @@ absl::Status StreamContext::Library::Set(hipStream_t stream) {
   return absl::OkStatus();
 }
 
-absl::Status StreamContext::Order(hipStream_t first, hipStream_t then) const {
+absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
+                                  hipStream_t then) const {
   if (first == then) return absl::OkStatus();
-  HipScope hip(internal_.device_ordinal());
+  const int device_ordinal = internal_.device_ordinal();
+  HipScope hip(device_ordinal);
   HipResult result = hip.entered();
+  absl::Status valid;
   if (result.ok()) {
-    result = hip.Call("hipEventRecord", hipEventRecord(event_, first));
+    valid = CheckCallersStream(device_ordinal, queue);
+    if (valid.ok()) result = OrderStreams(hip, event_, first, then);
   }
-  if (result.ok()) {
-    result = hip.Call("hipStreamWaitEvent",
-                      hipStreamWaitEvent(then, event_, /*flags=*/0));
-  }
-  return ToStatus(hip.Close(result),
-                  absl::StrCat("device ", internal_.device_ordinal()));
+  result = hip.Close(result);
+  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  return valid;
 }
 
 }  // namespace hip_stream_pool

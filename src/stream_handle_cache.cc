@@ -66,6 +66,7 @@ absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
   {
     HipCallGuard guard(/*shard=*/0);
     if (!guard.may_call()) return NoHipAnyMore();
+    WatchForks();
     HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
     if (!result.ok()) return ToStatus(result, "");
   }

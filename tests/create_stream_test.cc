@@ -308,6 +308,29 @@ TEST_F(CreateStreamTest, AStreamDestroyedBehindThePoolsBackIsReported) {
   EXPECT_EQ(Stats().leased_now, 0);
 }
 
+TEST_F(CreateStreamTest, AfterAResetTheOldOwnersDestroyTakesNobodysStream) {
+  for (bool invalidate : {true, false}) {
+    StartOver(Behavior::kHip52);
+    hip.ReuseHandles();
+    std::vector<hipStream_t> old;
+    for (int i = 0; i < 3; ++i) old.push_back(Create({}));
+    hip.ResetDevice(0);
+    if (invalidate) cache.Invalidate(0);
+    std::vector<hipStream_t> owned;
+    for (int i = 0; i < 3; ++i) owned.push_back(Create({}));
+    for (hipStream_t stream : old) {
+      EXPECT_TRUE(DestroyStream(0, stream).ok()) << "it died with the device";
+    }
+    for (int i = 0; i < 6; ++i) owned.push_back(Create({}));
+    for (hipStream_t stream : owned) EXPECT_TRUE(hip.IsLive(stream));
+    std::sort(owned.begin(), owned.end());
+    EXPECT_EQ(std::unique(owned.begin(), owned.end()), owned.end());
+    EXPECT_EQ(Stats().leased_now, 9);
+    for (hipStream_t stream : owned) Destroy(stream);
+    EXPECT_EQ(hip.LiveStreams(), Stats().parked_now);
+  }
+}
+
 TEST_F(CreateStreamTest, ANewStreamWithADeadOnesHandleIsJustANewStream) {
   hip.ReuseHandles();
   hipStream_t parked = Parked();

@@ -189,6 +189,20 @@ void Run(const std::string& scenario) {
       Require(StreamHandleCache::Get().Prewarm({{}}).ok(), "Prewarm failed");
     }).join();
     static RocmStream owner = MakeOwner();
+  } else if (scenario == "borrowed_only") {
+    absl::StatusOr<RocmStream> borrowed = RocmStream::Borrow(0, nullptr);
+    Require(borrowed.ok(), "Borrow failed");
+    made_before_the_pool = *std::move(borrowed);
+    made_before_the_pool->OnRelease([](hipStream_t) { Fail("a hook ran"); });
+    Fork([] {
+      Require(!made_before_the_pool->BlockHostUntilDone().ok(),
+              "the child used the stream");
+    });
+  } else if (scenario == "fork_in_the_first_call") {
+    std::thread first([] { Create(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    Fork([] { Require(!CreateStream({}).ok(), "the child has a stream"); });
+    first.join();
   } else if (scenario == "pool_used_by_a_thread_only") {
     std::thread([] { made_before_the_pool = MakeOwner(); }).join();
   } else if (scenario == "never_used") {

@@ -2,10 +2,10 @@
 #include "handle_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <random>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -14,6 +14,7 @@
 namespace hip_stream_pool {
 namespace {
 
+using AddResult = HandleStore::AddResult;
 using ClaimState = HandleStore::ClaimState;
 using ParkResult = HandleStore::ParkResult;
 using Ticket = HandleStore::Ticket;
@@ -35,9 +36,9 @@ void Park(HandleStore& store, HandleStore::Handle handle) {
 
 TEST(HandleStoreTest, LendsNothingBeforeSomethingIsParked) {
   HandleStore store;
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_FALSE(store.Take(kPlain));
   store.Add(Handle(16), kPlain, 0);
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_FALSE(store.Take(kPlain));
 }
 
 TEST(HandleStoreTest, LendsTheEarliestCreatedFirstWhateverTheOrderOfParking) {
@@ -49,7 +50,9 @@ TEST(HandleStoreTest, LendsTheEarliestCreatedFirstWhateverTheOrderOfParking) {
   do {
     for (uintptr_t h : parked) Park(store, Handle(h));
     for (uintptr_t h : created) {
-      ASSERT_EQ(store.Lend(kPlain)->handle(), Handle(h));
+      std::optional<Ticket> ticket = store.Take(kPlain);
+      ASSERT_EQ(ticket->handle(), Handle(h));
+      ASSERT_TRUE(store.Lend(*ticket));
     }
   } while (std::next_permutation(parked.begin(), parked.end()));
 }
@@ -60,9 +63,9 @@ TEST(HandleStoreTest, KeepsKindsApart) {
   store.Add(Handle(32), kUrgent, 0);
   store.Add(Handle(48), kNonBlocking, 0);
   for (uintptr_t h : {16, 32, 48}) Park(store, Handle(h));
-  EXPECT_EQ(store.Lend(kUrgent)->handle(), Handle(32));
-  EXPECT_EQ(store.Lend(kNonBlocking)->handle(), Handle(48));
-  EXPECT_FALSE(store.Lend(kUrgent));
+  EXPECT_EQ(store.Take(kUrgent)->handle(), Handle(32));
+  EXPECT_EQ(store.Take(kNonBlocking)->handle(), Handle(48));
+  EXPECT_FALSE(store.Take(kUrgent));
   EXPECT_EQ(store.ParkedOf(kPlain), 1);
   EXPECT_EQ(store.ParkedOf(kUrgent), 0);
 }
@@ -76,7 +79,7 @@ TEST(HandleStoreTest, TellsApartWhatCanBeClaimed) {
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "claimed";
   store.Park(*claim.ticket, kNoLimit);
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "parked";
-  store.SetAside(*store.Lend(kPlain));
+  store.SetAside(*store.Take(kPlain));
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "set aside";
   ASSERT_EQ(store.TakeSetAside().size(), 1u);
 }
@@ -110,40 +113,55 @@ TEST(HandleStoreTest, ATicketWorksOnce) {
   EXPECT_EQ(store.Park(ticket, kNoLimit), ParkResult::kForgotten);
   EXPECT_FALSE(store.Remove(ticket));
   store.SetAside(ticket);
-  store.Unlend(ticket);
+  store.PutBack(ticket);
+  EXPECT_FALSE(store.Lend(ticket));
   EXPECT_EQ(store.GetCounts().parked_now, 1);
-  EXPECT_EQ(store.Lend(kPlain)->handle(), Handle(16));
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_EQ(store.Take(kPlain)->handle(), Handle(16));
+  EXPECT_FALSE(store.Take(kPlain));
 }
 
-TEST(HandleStoreTest, AClaimEndsTheTicketOfTheLoan) {
+TEST(HandleStoreTest, WhatIsTakenIsNobodysUntilItIsLent) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 0);
   Park(store, Handle(16));
-  Ticket loan = *store.Lend(kPlain);
-  Ticket claim = *store.Claim(Handle(16)).ticket;
-  EXPECT_FALSE(store.Remove(loan));
-  EXPECT_TRUE(store.Remove(claim));
+  Ticket ticket = *store.Take(kPlain);
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked);
+  EXPECT_FALSE(store.Take(kPlain));
+  EXPECT_EQ(store.GetCounts().reused, 0);
+  EXPECT_EQ(store.GetCounts().lent_now, 0);
+  EXPECT_TRUE(store.Lend(ticket));
+  EXPECT_EQ(store.GetCounts().reused, 1);
+  EXPECT_EQ(store.GetCounts().lent_now, 1);
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kClaimed);
 }
 
-TEST(HandleStoreTest, AnUnseenLoanGoesBackToItsOldPlaceAndCountsAsNone) {
+TEST(HandleStoreTest, WhatIsInvalidatedWhileItIsTakenIsNotLent) {
+  HandleStore store;
+  store.Add(Handle(16), kPlain, 0);
+  Park(store, Handle(16));
+  Ticket ticket = *store.Take(kPlain);
+  store.Invalidate();
+  EXPECT_FALSE(store.Lend(ticket));
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
+  EXPECT_EQ(store.GetCounts().reused, 0);
+}
+
+TEST(HandleStoreTest, WhatIsPutBackIsAtItsOldPlace) {
   HandleStore store;
   for (uintptr_t h : {32, 16}) store.Add(Handle(h), kPlain, 0);
   for (uintptr_t h : {32, 16}) Park(store, Handle(h));
-  store.Unlend(*store.Lend(kPlain));
-  EXPECT_EQ(store.GetCounts().reused, 0);
-  EXPECT_EQ(store.GetCounts().lent_now, 0);
+  store.PutBack(*store.Take(kPlain));
   EXPECT_EQ(store.GetCounts().parked_now, 2);
-  EXPECT_EQ(store.Lend(kPlain)->handle(), Handle(32));
-  EXPECT_EQ(store.GetCounts().reused, 1);
+  EXPECT_EQ(store.GetCounts().parked_total, 2);
+  EXPECT_EQ(store.Take(kPlain)->handle(), Handle(32));
 }
 
 TEST(HandleStoreTest, WhatIsSetAsideIsNeverLentAndCanBeTaken) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 0);
   Park(store, Handle(16));
-  store.SetAside(*store.Lend(kPlain));
-  EXPECT_FALSE(store.Lend(kPlain));
+  store.SetAside(*store.Take(kPlain));
+  EXPECT_FALSE(store.Take(kPlain));
   EXPECT_TRUE(store.TakeParked().empty());
   std::vector<Ticket> taken = store.TakeSetAside();
   ASSERT_EQ(taken.size(), 1u);
@@ -160,8 +178,8 @@ TEST(HandleStoreTest, TakeParkedTakesEveryKindAndLeavesWhatIsLent) {
   Park(store, Handle(48));
   std::vector<Ticket> taken = store.TakeParked();
   ASSERT_EQ(taken.size(), 2u);
-  EXPECT_FALSE(store.Lend(kPlain));
-  EXPECT_FALSE(store.Lend(kUrgent));
+  EXPECT_FALSE(store.Take(kPlain));
+  EXPECT_FALSE(store.Take(kUrgent));
   EXPECT_EQ(store.GetCounts().parked_now, 0);
   EXPECT_EQ(store.GetCounts().lent_now, 1);
   for (const Ticket& ticket : taken) EXPECT_TRUE(store.Remove(ticket));
@@ -172,10 +190,10 @@ TEST(HandleStoreTest, InvalidateEndsLoansClaimsAndParking) {
   for (uintptr_t h : {16, 32, 48, 64}) store.Add(Handle(h), kPlain, 0);
   Park(store, Handle(16));
   Park(store, Handle(64));
-  store.SetAside(*store.Lend(kPlain));  // 16
+  store.SetAside(*store.Take(kPlain));  // 16
   Ticket claimed = *store.Claim(Handle(32)).ticket;
   EXPECT_EQ(store.Invalidate(), 2) << "one parked, one set aside";
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_FALSE(store.Take(kPlain));
   EXPECT_EQ(store.Park(claimed, kNoLimit), ParkResult::kForgotten);
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
   EXPECT_EQ(store.Claim(Handle(32)).state, ClaimState::kUnknown);
@@ -185,19 +203,46 @@ TEST(HandleStoreTest, InvalidateEndsLoansClaimsAndParking) {
   EXPECT_EQ(store.GetCounts().parked_now, 0);
 }
 
-TEST(HandleStoreTest, AHandleAddedAgainIsANewOneAndTheOldOneIsGone) {
+TEST(HandleStoreTest, ANewHandleTakesThePlaceOfOneThatThePoolHad) {
   HandleStore store;
-  EXPECT_FALSE(store.Add(Handle(16), kPlain, 1));
+  EXPECT_EQ(store.Add(Handle(16), kPlain, 1), AddResult::kLent);
   Park(store, Handle(16));
-  EXPECT_TRUE(store.Add(Handle(16), kUrgent, 2)) << "was parked";
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_EQ(store.Add(Handle(16), kUrgent, 2), AddResult::kLentForStale);
+  EXPECT_FALSE(store.Take(kPlain));
   EXPECT_EQ(store.GetCounts().parked_now, 0);
   EXPECT_EQ(store.GetCounts().lent_now, 1);
   Ticket old = *store.Claim(Handle(16)).ticket;
   EXPECT_EQ(old.identity(), 2u);
-  EXPECT_TRUE(store.Add(Handle(16), kPlain, 3)) << "was claimed";
+  EXPECT_EQ(store.Add(Handle(16), kPlain, 3), AddResult::kLentForStale);
   EXPECT_FALSE(store.Remove(old));
   EXPECT_EQ(store.Claim(Handle(16)).ticket->identity(), 3u);
+}
+
+TEST(HandleStoreTest, ANewHandleIsHeldBackUntilTheOwnerOfTheOldOneIsDone) {
+  for (bool invalidate : {true, false}) {
+    HandleStore store;
+    store.Add(Handle(16), kPlain, 1);
+    if (invalidate) store.Invalidate();
+    EXPECT_EQ(store.Add(Handle(16), kUrgent, 2), AddResult::kHeldBack);
+    EXPECT_EQ(store.GetCounts().lent_now, 0);
+    EXPECT_FALSE(store.Take(kUrgent));
+    EXPECT_TRUE(store.TakeParked().empty());
+    EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
+    EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked);
+    std::optional<Ticket> ticket = store.Take(kUrgent);
+    ASSERT_TRUE(ticket);
+    EXPECT_EQ(ticket->identity(), 2u);
+  }
+}
+
+TEST(HandleStoreTest, WhatIsHeldBackDiesWithTheDeviceToo) {
+  HandleStore store;
+  store.Add(Handle(16), kPlain, 1);
+  store.Invalidate();
+  store.Add(Handle(16), kPlain, 2);
+  EXPECT_EQ(store.Invalidate(), 0);
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
 }
 
 TEST(HandleStoreTest, WhatIsForgottenIsUnknownWhoeverHadIt) {
@@ -207,19 +252,11 @@ TEST(HandleStoreTest, WhatIsForgottenIsUnknownWhoeverHadIt) {
   Ticket claimed = *store.Claim(Handle(32)).ticket;
   for (uintptr_t h : {16, 32, 48}) EXPECT_TRUE(store.Forget(Handle(h)));
   EXPECT_FALSE(store.Forget(Handle(16)));
-  EXPECT_FALSE(store.Lend(kPlain));
+  EXPECT_FALSE(store.Take(kPlain));
   EXPECT_EQ(store.Park(claimed, kNoLimit), ParkResult::kForgotten);
   EXPECT_EQ(store.Claim(Handle(48)).state, ClaimState::kUnknown);
   EXPECT_EQ(store.GetCounts().parked_now, 0);
   EXPECT_EQ(store.GetCounts().lent_now, 0);
-}
-
-TEST(HandleStoreTest, AHandleAddedAfterInvalidateIsNoSurprise) {
-  HandleStore store;
-  store.Add(Handle(16), kPlain, 1);
-  store.Invalidate();
-  EXPECT_FALSE(store.Add(Handle(16), kPlain, 2));
-  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kClaimed);
 }
 
 // Eight threads create, lend, park, set aside and remove at random, and each
@@ -253,12 +290,13 @@ TEST(HandleStoreTest, NoHandleHasTwoHoldersWithManyThreads) {
           }
           case 1:
           case 2:
-            if (auto ticket = store.Lend(kind)) {
+            if (auto ticket = store.Take(kind)) {
               take(ticket->handle());
               if (random() % 4 == 0) {
                 give(ticket->handle());
-                store.Unlend(*ticket);
+                store.PutBack(*ticket);
               } else {
+                if (!store.Lend(*ticket)) ++faults;
                 mine.push_back(ticket->handle());
               }
             }

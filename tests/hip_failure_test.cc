@@ -189,7 +189,9 @@ class HipFailureTest : public PoolTest {
     if (is("reuse")) return call.rfind("hipStream", 0) == 0;
     // It only has to go.
     if (is("trim")) {
-      return call == "hipStreamGetId" || call == "hipStreamGetDevice";
+      return call == "hipStreamGetId" || call == "hipStreamGetDevice" ||
+             error == hipErrorInvalidHandle ||
+             error == hipErrorContextIsDestroyed;
     }
     // A capture, somewhere: what is not parked is destroyed.
     if (is("park") || is("destroy") || is("release")) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "hip_version.h"
 #include "pool_test.h"
 
 namespace hip_stream_pool {
@@ -140,14 +141,16 @@ TEST_F(RocmStreamTest, BorrowingOnADeviceThatDoesNotExistIsRefused) {
               IsInvalidArgument());
 }
 
-#ifdef SCRIPTED_HIP_IS_7_1
 TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
   hipStream_t external = hip.CreateElsewhere(1, 0, 0);
+#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   EXPECT_THAT(RocmStream::Borrow(0, external).status(), IsInvalidArgument());
+#endif
   hip.DestroyElsewhere(external);
   EXPECT_THAT(RocmStream::Borrow(1, external).status(), IsFailedPrecondition());
+  EXPECT_THAT(RocmStream::Borrow(0, reinterpret_cast<hipStream_t>(1)).status(),
+              IsInvalidArgument());
 }
-#endif
 
 TEST_F(RocmStreamTest, IsIdleNeverWaits) {
   RocmStream stream = Make();
@@ -194,6 +197,21 @@ TEST_F(RocmStreamTest, WaitingForAnotherStreamLeavesNoEventBehind) {
     EXPECT_THAT(consumer.WaitFor(producer), IsInternal()) << call;
   }
   EXPECT_EQ(hip.LiveEvents(), 1) << "the one that could not be destroyed";
+}
+
+TEST_F(RocmStreamTest, AnEventThatACaptureKnowsIsNotDestroyed) {
+  RocmStream producer = Make({0, 0, 0});
+  RocmStream consumer = Make({0, 0, 0});
+  hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusActive);
+  EXPECT_TRUE(consumer.WaitFor(producer).ok());
+  EXPECT_EQ(hip.LiveEvents(), 1);
+}
+
+TEST_F(RocmStreamTest, EmptyCallbacksAndHooksDoNothing) {
+  RocmStream stream = Make();
+  EXPECT_THAT(stream.DoHostCallback(nullptr), IsInvalidArgument());
+  stream.OnRelease(nullptr);
+  EXPECT_TRUE(stream.Release().ok());
 }
 
 TEST_F(RocmStreamTest, WaitingForItselfMakesNoHipCall) {

@@ -280,6 +280,22 @@ TEST_F(RuntimeTest, ADeviceResetWithInvalidateLeavesAWorkingPool) {
   Destroy(next);
 }
 
+TEST_F(RuntimeTest, AfterAResetTheOldOwnersDestroyTakesNobodysStream) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<hipStream_t> old;
+    for (int i = 0; i < 14; ++i) old.push_back(Create({0, 1, 0}));
+    ASSERT_HIP(hipDeviceReset());
+    cache.Invalidate(0);
+    std::vector<hipStream_t> owned;
+    for (int i = 0; i < 14; ++i) owned.push_back(Create({0, 1, 0}));
+    for (hipStream_t stream : old) EXPECT_TRUE(DestroyStream(0, stream).ok());
+    for (int i = 0; i < 14; ++i) owned.push_back(Create({0, 1, 0}));
+    std::sort(owned.begin(), owned.end());
+    ASSERT_EQ(std::unique(owned.begin(), owned.end()), owned.end());
+    for (hipStream_t stream : owned) Destroy(stream);
+  }
+}
+
 TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
   hipStream_t lent = Create({});
   for (int priority : {-1, 0, 1}) Destroy(Create({0, 1, priority}));

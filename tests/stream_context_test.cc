@@ -333,6 +333,38 @@ TEST_F(StreamContextTest, OrderingUsesOneEventAndBindsNothing) {
   ExpectAllOn(internal);
 }
 
+TEST_F(StreamContextTest, OrderingWithACaptureLeavesItAnEventOfItsOwn) {
+  hip.SetCaptureStatus(external, hipStreamCaptureStatusActive);
+  EXPECT_TRUE(context->WaitFor(external).ok());
+  EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 1);
+  context.reset();
+  EXPECT_EQ(hip.LiveEvents(), 1) << "HIP writes to it when the capture ends";
+}
+
+TEST_F(StreamContextTest, OrderingWithAStreamThatIsNoneIsRefused) {
+  hip.DestroyElsewhere(external);
+  EXPECT_THAT(context->WaitFor(external), IsFailedPrecondition());
+  const auto legacy = reinterpret_cast<hipStream_t>(1);
+  EXPECT_THAT(context->FinishOn(legacy), IsInvalidArgument());
+  EXPECT_THAT(context->UseExternalStream(legacy).status(), IsInvalidArgument());
+  EXPECT_EQ(hip.Count("hipEventRecord"), 0);
+}
+
+TEST_F(StreamContextTest, LibrariesAreSetWithTheContextsDeviceCurrent) {
+  std::vector<int> devices;
+  const auto note = [&](hipStream_t) {
+    devices.push_back(scripted_hip::CurrentDevice());
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(context->AddLibrary("noting", note).ok());
+  Use(external).Restore().IgnoreError();
+  EXPECT_TRUE(
+      context->RunAsync(external, [&](hipStream_t s) { return Nothing(s); })
+          .ok());
+  context.reset();
+  EXPECT_THAT(devices, ::testing::ElementsAre(0, 0, 0, 0, 0, 0));
+}
+
 TEST_F(StreamContextTest, OrderingAStreamWithItselfMakesNoHipCall) {
   EXPECT_TRUE(context->WaitFor(internal).ok());
   EXPECT_TRUE(context->FinishOn(internal).ok());

@@ -4,6 +4,7 @@
 #include "hip_stream_pool/stream_handle_cache.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "pool_test.h"
@@ -47,6 +48,17 @@ TEST_F(StreamHandleCacheTest, PrewarmChecksEverythingBeforeItCreates) {
   EXPECT_THAT(cache.Prewarm({{0, 0, -1}, {0, 0, -2}}), IsInvalidArgument())
       << "one key once the priority is in range";
   EXPECT_EQ(hip.LiveStreams(), 0);
+}
+
+TEST_F(StreamHandleCacheTest, PrewarmsOnSeveralThreadsKeepToTheLimit) {
+  cache.SetMaxParkedPerKey(1);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_TRUE(cache.Prewarm({{}}).ok()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Stats().parked_now, 1);
+  EXPECT_EQ(hip.LiveStreams(), 1);
 }
 
 TEST_F(StreamHandleCacheTest, PrewarmReportsWhatHipSays) {

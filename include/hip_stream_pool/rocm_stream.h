@@ -41,8 +41,9 @@ class RocmStream {
 
   // Stands for a stream of that device that the caller owns and keeps alive;
   // nullptr is the device's default stream. InvalidArgument for a device that
-  // does not exist and, where HIP can tell (from 5.6), for a stream of another
-  // device; FailedPrecondition there for a stream that does not exist.
+  // does not exist, for the legacy stream's handle (use nullptr) and, from HIP
+  // 5.6, for a stream of another device; FailedPrecondition for a stream that
+  // does not exist.
   static absl::StatusOr<RocmStream> Borrow(int device_ordinal,
                                            hipStream_t external);
 
@@ -79,7 +80,8 @@ class RocmStream {
 
   // Runs the callback once on a thread of HIP's, after the work enqueued so
   // far, also if that failed. The callback must make no HIP call and must not
-  // throw. It is dropped, not run, when this returns an error.
+  // throw. It is dropped, not run, when this returns an error, except that the
+  // caller's device could not be given back afterwards (hipSetDevice).
   absl::Status DoHostCallback(absl::AnyInvocable<void() &&> callback) const;
 
   // Adds a hook that Release runs, after the stream's work is done and before
@@ -93,8 +95,9 @@ class RocmStream {
   // Waits for the work, runs the hooks and gives the handle back with
   // DestroyStream. A borrowed stream is not waited for. Returns the first
   // error; this owns nothing afterwards, whatever it is. If a hook throws, the
-  // others run, the handle goes back, and the exception leaves. An error of
-  // the stream's work, such as a failed kernel, is returned here.
+  // others run, the handle goes back, and the exception leaves; a second one
+  // that throws ends the process. An error of the stream's work, such as a
+  // failed kernel, is returned here.
   absl::Status Release();
 
  private:

@@ -97,7 +97,8 @@ class StreamContext {
   // context's device; nullptr is the default stream. Makes no library call if
   // that stream is bound already. If a library refuses, those set before it go
   // back, and the error names it. Other errors:
-  //   InvalidArgument     the stream is another device's (known from HIP 5.6)
+  //   InvalidArgument     the stream is another device's (known from HIP 5.6),
+  //                       or the legacy stream's handle: use nullptr
   //   FailedPrecondition  the stream does not exist
   // A stream in a capture can be bound: the work is captured too.
   absl::StatusOr<ExternalStreamScope> UseExternalStream(hipStream_t external);
@@ -139,7 +140,9 @@ class StreamContext {
 
   absl::StatusOr<ExternalStreamScope> Bind(std::optional<hipStream_t> external);
   absl::Status Unbind(uint64_t binding);
-  absl::Status Order(hipStream_t first, hipStream_t then) const;
+  // `queue` is the one of the two that is not the internal stream.
+  absl::Status Order(hipStream_t queue, hipStream_t first,
+                     hipStream_t then) const;
 
   RocmStream internal_;
   hipEvent_t event_;  // for WaitFor and FinishOn
