@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Part of every program that runs HIP. Read by the sanitizers, where they are
+// built in; what their environment variables say comes first.
+//
+// The compiler that the HIP runtime calls on a thread's first use of a device
+// sets a signal stack of its own, which AddressSanitizer would take for its own
+// when the thread ends. With a context of two frames LeakSanitizer sees the
+// allocation and its caller, so the suppressions hide what AMD's libraries
+// allocate themselves, and nothing that our code does when they call it.
+extern "C" const char* __asan_default_options() {
+  return "use_sigaltstack=0:malloc_context_size=2";
+}
+
+// They keep much until the end of the process, and lose some.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libamdhip64\nleak:libamd_comgr\nleak:libLLVM\n";
+}
+
+// What keeps HIP's threads apart is inside libamdhip64, which is not
+// instrumented: of its own memory, ThreadSanitizer sees what is copied and
+// freed by functions that it intercepts; of a signal, that HIP reads it on one
+// thread and destroys it on another.
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libamdhip64\nrace:hsa_signal_destroy\n";
+}
