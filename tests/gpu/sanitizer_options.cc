@@ -18,9 +18,11 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 
 // What keeps HIP's threads apart is inside libamdhip64, which is not
-// instrumented: of its own memory, ThreadSanitizer sees what is copied and
-// freed by functions that it intercepts; of a signal, that HIP reads it on one
-// thread and destroys it on another.
+// instrumented. Of its own memory, ThreadSanitizer sees what is copied and
+// freed by functions that it intercepts; of the simulated GPU, that HIP
+// destroys a signal, or frees memory, that another thread has used before.
 extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:libamdhip64\nrace:hsa_signal_destroy\n";
+  return "called_from_lib:libamdhip64\n"
+         "race:hsa_signal_destroy\n"
+         "race:hsa_amd_memory_pool_free\n";
 }
