@@ -300,7 +300,9 @@ Table::Section RegisterSoak(int devices) {
   add("soak_pooled", kPooled, kSoakCycles);
   Table::Section section;
   section.title = "Whole clients one after the other. No driver costs";
-  section.note = "what comes after the first client has gone";
+  section.note =
+      "what comes after the first client has gone; HIP 5 loses a signal with "
+      "each stream that it destroys";
   section.row_heading = "";
   section.compares = false;
   const auto add_row = [&section](const char* name, const char* counter) {

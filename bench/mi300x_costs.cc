@@ -76,8 +76,9 @@ absl::StatusOr<DriverCosts> FindMi300xCosts(simulated_hsa::Control& gpu,
   if (!raw.ok()) return raw.status();
 
   costs.name = "mi300x";
-  costs.title = "Driver costs as measured on 8 MI300X";
-  costs.where = " with the driver costs measured on 8 MI300X";
+  costs.title =
+      "Driver costs set so that raw streams cost what they did on 8 MI300X";
+  costs.where = " with driver costs set to what was measured on 8 MI300X";
   costs.description = absl::StrFormat(
       "model: allocate %.0f us, free %.0f us, all else 0; a raw stream then "
       "costs %.0f + %.0f us, measured there: %.0f + %.0f us%s",

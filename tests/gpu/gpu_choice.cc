@@ -56,7 +56,12 @@ bool HasUsableGpu() {
 bool WantsSimulation() {
   const char* const variable = std::getenv(kChoiceVariable);
   const std::string choice = variable == nullptr ? "auto" : variable;
-  if (choice == "real") return false;
+  if (choice == "real") {
+    if (HasUsableGpu()) return false;
+    Fail(std::string(kChoiceVariable) +
+         " is \"real\", but there is no AMD GPU that this user can use "
+         "(/dev/kfd); leave it unset for the simulated one");
+  }
   if (choice == "simulated") return true;
   if (choice == "auto") return !HasUsableGpu();
   Fail(std::string(kChoiceVariable) + " is \"" + choice +
