@@ -178,8 +178,6 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
         break;
       case StreamFinding::kBusy:
         // A hipDeviceSynchronize elsewhere, or someone who should not use it.
-        not_now.push_back(*ticket);
-        break;
       case StreamFinding::kUnclear:
         // HIP refuses to answer for any stream while a capture is active
         // elsewhere. The stream may be fine, as may the others.

@@ -157,8 +157,8 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
   // The event is of the device that it is recorded on. It is destroyed at once:
-  // HIP keeps what the waiting stream needs of it, except in a capture, at whose
-  // end versions of HIP write to the event itself. Such an event stays.
+  // HIP keeps what the waiting stream needs of it, except in a capture, at
+  // whose end versions of HIP write to the event itself. Such an event stays.
   absl::Status waited;
   absl::Status recorded = other.CallHip([&](HipScope& hip) {
     StreamFinding finding = CheckNotCapturing(hip, other.handle_);
