@@ -15,6 +15,7 @@
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "scripted_hip/scripted_hip.h"
+#include "stream_testing.h"
 
 namespace hip_stream_pool {
 
@@ -59,17 +60,6 @@ class PoolTest : public ::testing::Test {
     now.dropped_stale -= start_.dropped_stale;
     now.abandoned -= start_.abandoned;
     return now;
-  }
-
-  hipStream_t Create(const StreamKey& key) {
-    absl::StatusOr<hipStream_t> stream = CreateStream(key);
-    EXPECT_TRUE(stream.ok()) << stream.status();
-    return stream.ok() ? *stream : nullptr;
-  }
-
-  void Destroy(hipStream_t stream, int device = 0) {
-    absl::Status status = DestroyStream(device, stream);
-    EXPECT_TRUE(status.ok()) << status;
   }
 
   // A stream of device 0 that is parked.

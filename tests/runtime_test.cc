@@ -19,6 +19,7 @@
 #include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "simulated_hsa/simulated_hsa.h"
+#include "stream_testing.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -42,16 +43,6 @@ class RuntimeTest : public ::testing::Test {
     cache.SetMaxParkedPerKey(32);
   }
   ~RuntimeTest() override { EXPECT_TRUE(cache.TrimAll().ok()); }
-
-  hipStream_t Create(const StreamKey& key) {
-    absl::StatusOr<hipStream_t> stream = CreateStream(key);
-    EXPECT_TRUE(stream.ok()) << stream.status();
-    return stream.ok() ? *stream : nullptr;
-  }
-  void Destroy(hipStream_t stream, int device = 0) {
-    absl::Status status = DestroyStream(device, stream);
-    EXPECT_TRUE(status.ok()) << status;
-  }
 
   StreamHandleCache& cache = StreamHandleCache::Get();
 };

@@ -680,7 +680,9 @@ TEST_F(SimulatedHsaTest, TheMemoryOfTheProcessStaysFlat) {
   for (int i = 0; i < 50; ++i) cycle();
   const int64_t before = resident_bytes();
   for (int i = 0; i < 500; ++i) cycle();
-  EXPECT_LT(resident_bytes() - before, static_cast<int64_t>(2 * kMiB));
+  // The smallest buffer that could be lost is a MiB, a cycle; malloc itself may
+  // take a few more, depending on which threads meet.
+  EXPECT_LT(resident_bytes() - before, static_cast<int64_t>(32 * kMiB));
 }
 
 TEST_F(SimulatedHsaTest, CopiesAndKernelsTakeTheModelsTime) {
