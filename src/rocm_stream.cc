@@ -157,23 +157,14 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
   // The event is of the device that it is recorded on. It is destroyed at once:
-  // HIP keeps what the waiting stream needs of it, except in a capture, at
-  // whose end versions of HIP write to the event itself. Such an event stays.
+  // HIP keeps what the waiting stream needs of it.
   absl::Status waited;
   absl::Status recorded = other.CallHip([&](HipScope& hip) {
-    StreamFinding finding = CheckNotCapturing(hip, other.handle_);
-    const bool stays = finding.verdict == StreamFinding::kCapturing;
-    if (finding.verdict != StreamFinding::kFine && !stays) {
-      return finding.result;
-    }
     hipEvent_t event = nullptr;
-    HipResult result =
-        hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(&event, hipEventDisableTiming));
-    if (!result.ok()) return result;
-    result = hip.Call("hipEventRecord", hipEventRecord(event, other.handle_));
+    bool stays = false;
+    HipResult result = RecordForWait(hip, other.handle_, &event, &stays);
     if (result.ok()) waited = WaitFor(event);
-    if (stays) return result;
+    if (event == nullptr || stays) return result;
     HipResult destroyed = hip.Call("hipEventDestroy", hipEventDestroy(event));
     return result.ok() ? destroyed : result;
   });

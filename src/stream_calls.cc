@@ -147,21 +147,20 @@ StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
   return finding;
 }
 
-HipResult OrderStreams(HipScope& hip, hipEvent_t event, hipStream_t first,
-                       hipStream_t then) {
-  StreamFinding finding = CheckNotCapturing(hip, first);
-  if (finding.verdict == StreamFinding::kCapturing) {
-    HipResult created =
-        hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(&event, hipEventDisableTiming));
-    if (!created.ok()) return created;
-  } else if (finding.verdict != StreamFinding::kFine) {
+HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
+                        bool* stays) {
+  StreamFinding finding = CheckNotCapturing(hip, stream);
+  *stays = finding.verdict == StreamFinding::kCapturing;
+  if (finding.verdict != StreamFinding::kFine && !*stays) {
     return finding.result;
   }
-  HipResult result = hip.Call("hipEventRecord", hipEventRecord(event, first));
-  if (!result.ok()) return result;
-  return hip.Call("hipStreamWaitEvent",
-                  hipStreamWaitEvent(then, event, /*flags=*/0));
+  if (*event == nullptr || *stays) {
+    HipResult created =
+        hip.Call("hipEventCreateWithFlags",
+                 hipEventCreateWithFlags(event, hipEventDisableTiming));
+    if (!created.ok()) return created;
+  }
+  return hip.Call("hipEventRecord", hipEventRecord(*event, stream));
 }
 
 StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream) {

@@ -74,12 +74,12 @@ StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                                    unsigned int* flags, int* priority);
 
-// Later work on `then` waits for the work on `first` so far. Uses `event`, of
-// the device of `first`, or where that takes part in a capture, a new event,
-// which is then never destroyed: versions of HIP write to such an event when
-// the capture ends.
-HipResult OrderStreams(HipScope& hip, hipEvent_t event, hipStream_t first,
-                       hipStream_t then);
+// Records `*event` after the stream's work so far, for another stream to wait
+// for: a new event if it is nullptr, or if the stream takes part in a capture.
+// In that case `*stays`: versions of HIP write to the event when the capture
+// ends, so it must never be destroyed.
+HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
+                        bool* stays);
 
 // Gives the stream the attributes of a new one, where HIP has any (from 7.1):
 // the synchronization policy.

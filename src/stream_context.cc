@@ -233,7 +233,13 @@ absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
   absl::Status valid;
   if (result.ok()) {
     valid = CheckCallersStream(device_ordinal, queue);
-    if (valid.ok()) result = OrderStreams(hip, event_, first, then);
+    hipEvent_t event = event_;
+    bool stays = false;
+    if (valid.ok()) result = RecordForWait(hip, first, &event, &stays);
+    if (valid.ok() && result.ok()) {
+      result = hip.Call("hipStreamWaitEvent",
+                        hipStreamWaitEvent(then, event, /*flags=*/0));
+    }
   }
   result = hip.Close(result);
   valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
