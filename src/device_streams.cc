@@ -110,15 +110,10 @@ absl::StatusOr<StreamKey> DeviceStreams::Normalize(const StreamKey& key) {
   return normal;
 }
 
-absl::Status DeviceStreams::Trim() {
-  HipScope hip(ordinal_);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = DestroyAll(hip, store_.TakeParked());
-    HipResult others = DestroyAll(hip, store_.TakeSetAside());
-    if (result.ok()) result = others;
-  }
-  return ToStatus(hip.Close(result), absl::StrCat("device ", ordinal_));
+HipResult DeviceStreams::Trim(HipScope& hip) {
+  HipResult parked = DestroyAll(hip, store_.TakeParked());
+  HipResult set_aside = DestroyAll(hip, store_.TakeSetAside());
+  return parked.ok() ? set_aside : parked;
 }
 
 void DeviceStreams::Invalidate() { dropped_stale_ += store_.Invalidate(); }

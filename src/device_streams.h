@@ -49,7 +49,8 @@ class DeviceStreams {
   // What the key becomes when its priority is brought into the device's range.
   absl::StatusOr<StreamKey> Normalize(const StreamKey& key);
 
-  absl::Status Trim();
+  // Destroys what is parked. `hip` is of this device. Returns the first error.
+  HipResult Trim(HipScope& hip);
   void Invalidate();
   bool Has(hipStream_t stream) const { return store_.Has(stream); }
   void AddStatsTo(StreamCacheStats& stats) const;

@@ -59,9 +59,10 @@ absl::Status NoHipAnyMore() {
           : "the process exits; HIP may be gone already");
 }
 
-HipScope::HipScope(int device_ordinal) : guard_(device_ordinal) {
+HipScope::HipScope(int device_ordinal)
+    : device_ordinal_(device_ordinal), guard_(device_ordinal) {
   if (!guard_.may_call()) {
-    entered_ = {nullptr, hipErrorDeinitialized};
+    entered_ = kNoHipAnyMore;
     return;
   }
   entered_ = Call("hipGetDevice", hipGetDevice(&callers_device_));

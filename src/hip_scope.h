@@ -22,6 +22,9 @@ struct HipResult {
   bool ok() const { return error == hipSuccess; }
 };
 
+// Where HIP must not be called any more.
+constexpr HipResult kNoHipAnyMore{nullptr, hipErrorDeinitialized};
+
 // Whether the error says that the stream named in the call does not exist.
 inline bool SaysNoSuchStream(hipError_t error) {
   return error == hipErrorContextIsDestroyed || error == hipErrorInvalidHandle;
@@ -48,6 +51,8 @@ class HipScope {
   HipScope(const HipScope&) = delete;
   HipScope& operator=(const HipScope&) = delete;
 
+  int device_ordinal() const { return device_ordinal_; }
+
   // Whether HIP may be called, and the device and the mode could be set. If
   // not, call nothing.
   const HipResult& entered() const { return entered_; }
@@ -67,6 +72,7 @@ class HipScope {
  private:
   void NoteFailure(HipResult& result);
 
+  const int device_ordinal_;
   HipCallGuard guard_;
   HipResult entered_;
   int callers_device_ = 0;

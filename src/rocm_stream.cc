@@ -10,6 +10,7 @@
 #include "hip_scope.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_version.h"
+#include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
@@ -156,20 +157,12 @@ absl::Status RocmStream::WaitFor(hipEvent_t event) const {
 absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
-  // The event is of the device that it is recorded on. It is destroyed at once:
-  // HIP keeps what the waiting stream needs of it.
-  absl::Status waited;
-  absl::Status recorded = other.CallHip([&](HipScope& hip) {
-    hipEvent_t event = nullptr;
-    bool stays = false;
-    HipResult result = RecordForWait(hip, other.handle_, &event, &stays);
-    if (result.ok()) waited = WaitFor(event);
-    if (event == nullptr || stays) return result;
-    HipResult destroyed = hip.Call("hipEventDestroy", hipEventDestroy(event));
-    return result.ok() ? destroyed : result;
-  });
-  recorded.Update(waited);
-  return recorded;
+  // The event is of the device that it is recorded on.
+  PooledEvent event;
+  absl::Status recorded = other.CallHip(
+      [&](HipScope& hip) { return event.RecordOnAny(hip, other.handle_); });
+  if (!recorded.ok()) return recorded;
+  return WaitFor(event.get());
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {

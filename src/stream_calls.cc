@@ -147,22 +147,6 @@ StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
   return finding;
 }
 
-HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
-                        bool* stays) {
-  StreamFinding finding = CheckNotCapturing(hip, stream);
-  *stays = finding.verdict == StreamFinding::kCapturing;
-  if (finding.verdict != StreamFinding::kFine && !*stays) {
-    return finding.result;
-  }
-  if (*event == nullptr || *stays) {
-    HipResult created =
-        hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(event, hipEventDisableTiming));
-    if (!created.ok()) return created;
-  }
-  return hip.Call("hipEventRecord", hipEventRecord(*event, stream));
-}
-
 StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream) {
 #if HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES
   hipStreamAttrValue value = {};

@@ -74,13 +74,6 @@ StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                                    unsigned int* flags, int* priority);
 
-// Records `*event` after the stream's work so far, for another stream to wait
-// for: a new event if it is nullptr, or if the stream takes part in a capture.
-// In that case `*stays`: versions of HIP write to the event when the capture
-// ends, so it must never be destroyed.
-HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
-                        bool* stays);
-
 // Gives the stream the attributes of a new one, where HIP has any (from 7.1):
 // the synchronization policy.
 StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream);

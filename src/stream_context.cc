@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hip_scope.h"
+#include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
@@ -85,33 +86,14 @@ absl::StatusOr<std::unique_ptr<StreamContext>> StreamContext::Create(
     const StreamKey& key) {
   absl::StatusOr<RocmStream> internal = RocmStream::Create(key);
   if (!internal.ok()) return internal.status();
-  hipEvent_t event = nullptr;
-  HipScope hip(key.device_ordinal);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = hip.Call("hipEventCreateWithFlags",
-                      hipEventCreateWithFlags(&event, hipEventDisableTiming));
-  }
-  result = hip.Close(result);
-  // Owns the event, also where the caller's device could not be given back.
-  std::unique_ptr<StreamContext> context(
-      new StreamContext(*std::move(internal), event));
-  if (!result.ok()) return ToStatus(result, ToString(key));
-  return context;
+  return std::unique_ptr<StreamContext>(
+      new StreamContext(*std::move(internal)));
 }
-
-StreamContext::StreamContext(RocmStream internal, hipEvent_t event)
-    : internal_(std::move(internal)), event_(event) {}
 
 StreamContext::~StreamContext() {
   if (!MayCallHip()) return;
   CurrentDevice device(internal_.device_ordinal());
   for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
-  if (event_ == nullptr) return;
-  HipScope hip(internal_.device_ordinal());
-  if (hip.entered().ok()) {
-    hip.Call("hipEventDestroy", hipEventDestroy(event_));
-  }
 }
 
 hipStream_t StreamContext::stream() const {
@@ -233,12 +215,11 @@ absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
   absl::Status valid;
   if (result.ok()) {
     valid = CheckCallersStream(device_ordinal, queue);
-    hipEvent_t event = event_;
-    bool stays = false;
-    if (valid.ok()) result = RecordForWait(hip, first, &event, &stays);
+    PooledEvent event;
+    if (valid.ok()) result = event.RecordOnAny(hip, first);
     if (valid.ok() && result.ok()) {
       result = hip.Call("hipStreamWaitEvent",
-                        hipStreamWaitEvent(then, event, /*flags=*/0));
+                        hipStreamWaitEvent(then, event.get(), /*flags=*/0));
     }
   }
   result = hip.Close(result);

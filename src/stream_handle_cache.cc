@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
-#include <memory>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "device_streams.h"
+#include "devices.h"
 #include "hip_scope.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
@@ -45,11 +43,20 @@ absl::Status CheckFlags(const StreamKey& key) {
                    "; hipStreamDefault (0) and hipStreamNonBlocking (1) are"));
 }
 
-}  // namespace
+absl::Status Destroy(int device_ordinal, hipStream_t stream,
+                     int max_parked_per_key) {
+  absl::StatusOr<Devices*> devices = GetDevicesWith(device_ordinal);
+  if (!devices.ok()) return devices.status();
+  DeviceStreams& device = (*devices)->streams[device_ordinal];
+  if (std::optional<absl::Status> destroyed =
+          device.Destroy(stream, max_parked_per_key)) {
+    return *std::move(destroyed);
+  }
+  if (DeviceThatHas(stream)) return AnotherDevicesStream(device_ordinal);
+  return device.DestroyForeign(stream);
+}
 
-struct StreamHandleCache::Devices {
-  std::deque<DeviceStreams> by_ordinal;
-};
+}  // namespace
 
 StreamHandleCache& StreamHandleCache::Get() {
   static StreamHandleCache& cache = *new StreamHandleCache;
@@ -58,42 +65,6 @@ StreamHandleCache& StreamHandleCache::Get() {
 
 StreamHandleCache::StreamHandleCache()
     : max_parked_per_key_(MaxParkedFromEnvironment()) {}
-
-absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
-  Devices* known = devices_.load(std::memory_order_acquire);
-  if (known != nullptr) return known;
-  int count = 0;
-  {
-    HipCallGuard guard(/*shard=*/0);
-    if (!guard.may_call()) return NoHipAnyMore();
-    WatchForks();
-    HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
-    if (!result.ok()) return ToStatus(result, "");
-  }
-  auto devices = std::make_unique<Devices>();
-  for (int i = 0; i < count; ++i) {
-    devices->by_ordinal.emplace_back(i, devices->by_ordinal);
-  }
-  WatchProcess();
-  // Of threads that get here at once, the first one's table stays.
-  if (!devices_.compare_exchange_strong(known, devices.get(),
-                                        std::memory_order_acq_rel)) {
-    return known;
-  }
-  return devices.release();
-}
-
-absl::StatusOr<DeviceStreams*> StreamHandleCache::Device(int ordinal) {
-  absl::StatusOr<Devices*> devices = AllDevices();
-  if (!devices.ok()) return devices.status();
-  std::deque<DeviceStreams>& by_ordinal = (*devices)->by_ordinal;
-  if (ordinal < 0 || static_cast<size_t>(ordinal) >= by_ordinal.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no device ", ordinal, ": HIP has ", by_ordinal.size(),
-                     ", counted from 0"));
-  }
-  return &by_ordinal[ordinal];
-}
 
 absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   if (!MayCallHip()) return NoHipAnyMore();
@@ -107,11 +78,12 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
   for (const StreamKey& key : keys) {
     if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-    absl::StatusOr<DeviceStreams*> device = Device(key.device_ordinal);
-    if (!device.ok()) return device.status();
-    absl::StatusOr<StreamKey> normal = (*device)->Normalize(key);
+    absl::StatusOr<Devices*> devices = GetDevicesWith(key.device_ordinal);
+    if (!devices.ok()) return devices.status();
+    DeviceStreams& device = (*devices)->streams[key.device_ordinal];
+    absl::StatusOr<StreamKey> normal = device.Normalize(key);
     if (!normal.ok()) return normal.status();
-    orders.push_back({*device, *normal, ++wanted[*normal]});
+    orders.push_back({&device, *normal, ++wanted[*normal]});
     if (orders.back().wanted > limit) {
       return absl::InvalidArgumentError(
           absl::StrCat("Prewarm names {", ToString(*normal), "} more than ",
@@ -127,28 +99,36 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
 
 absl::Status StreamHandleCache::Trim(int device_ordinal) {
   if (!MayCallHip()) return absl::OkStatus();
-  absl::StatusOr<DeviceStreams*> device = Device(device_ordinal);
-  if (!device.ok()) return device.status();
-  return (*device)->Trim();
+  absl::StatusOr<Devices*> devices = GetDevicesWith(device_ordinal);
+  if (!devices.ok()) return devices.status();
+  HipScope hip(device_ordinal);
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = (*devices)->streams[device_ordinal].Trim(hip);
+    HipResult events = (*devices)->events[device_ordinal].Trim(hip);
+    if (result.ok()) result = events;
+  }
+  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal));
 }
 
 absl::Status StreamHandleCache::TrimAll() {
-  if (!MayCallHip()) return absl::OkStatus();
   // Without a stream there is no need to start HIP.
-  Devices* devices = devices_.load(std::memory_order_acquire);
+  Devices* devices = KnownDevices();
   if (devices == nullptr) return absl::OkStatus();
   absl::Status first;
-  for (DeviceStreams& device : devices->by_ordinal) first.Update(device.Trim());
+  for (size_t i = 0; i < devices->streams.size(); ++i) {
+    first.Update(Trim(static_cast<int>(i)));
+  }
   return first;
 }
 
 void StreamHandleCache::Invalidate(int device_ordinal) {
-  Devices* devices = devices_.load(std::memory_order_acquire);
-  if (!MayCallHip() || devices == nullptr || device_ordinal < 0 ||
-      static_cast<size_t>(device_ordinal) >= devices->by_ordinal.size()) {
+  Devices* devices = KnownDevices();
+  if (!MayCallHip() || devices == nullptr || !devices->Has(device_ordinal)) {
     return;
   }
-  devices->by_ordinal[device_ordinal].Invalidate();
+  devices->streams[device_ordinal].Invalidate();
+  devices->events[device_ordinal].Invalidate();
 }
 
 void StreamHandleCache::SetMaxParkedPerKey(int limit) {
@@ -159,8 +139,8 @@ StreamCacheStats StreamHandleCache::GetStats() const {
   StreamCacheStats stats;
   // In a forked child another thread's lock may be held for ever.
   if (IsForkedChild()) return stats;
-  if (Devices* devices = devices_.load(std::memory_order_acquire)) {
-    for (const DeviceStreams& device : devices->by_ordinal) {
+  if (Devices* devices = KnownDevices()) {
+    for (const DeviceStreams& device : devices->streams) {
       device.AddStatsTo(stats);
     }
   }
@@ -182,25 +162,9 @@ std::string StreamCacheStats::ToString() const {
 absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key) {
   if (!MayCallHip()) return NoHipAnyMore();
   if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-  absl::StatusOr<DeviceStreams*> device =
-      StreamHandleCache::Get().Device(key.device_ordinal);
-  if (!device.ok()) return device.status();
-  return (*device)->Create(key);
-}
-
-absl::Status StreamHandleCache::Destroy(int device_ordinal,
-                                        hipStream_t stream) {
-  absl::StatusOr<DeviceStreams*> device = Device(device_ordinal);
-  if (!device.ok()) return device.status();
-  const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
-  if (std::optional<absl::Status> destroyed =
-          (*device)->Destroy(stream, limit)) {
-    return *std::move(destroyed);
-  }
-  for (DeviceStreams& other : devices_.load()->by_ordinal) {
-    if (other.Has(stream)) return AnotherDevicesStream(device_ordinal);
-  }
-  return (*device)->DestroyForeign(stream);
+  absl::StatusOr<Devices*> devices = GetDevicesWith(key.device_ordinal);
+  if (!devices.ok()) return devices.status();
+  return (*devices)->streams[key.device_ordinal].Create(key);
 }
 
 absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
@@ -209,8 +173,9 @@ absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
         "DestroyStream: the null, legacy and per-thread streams are HIP's own");
   }
   if (!MayCallHip()) return absl::OkStatus();
-  absl::Status status =
-      StreamHandleCache::Get().Destroy(device_ordinal, stream);
+  const int limit = StreamHandleCache::Get().max_parked_per_key_.load(
+      std::memory_order_relaxed);
+  absl::Status status = Destroy(device_ordinal, stream, limit);
   // That exit has begun meanwhile is nobody's concern.
   return MayCallHip() ? status : absl::OkStatus();
 }
