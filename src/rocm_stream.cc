@@ -22,11 +22,6 @@ uint64_t NextLeaseId() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-absl::Status OwnsNothing() {
-  return absl::FailedPreconditionError(
-      "the RocmStream owns no stream: it was moved from, or released");
-}
-
 using HostCallback = absl::AnyInvocable<void() &&>;
 
 void RunHostCallback(void* callback) {

@@ -27,6 +27,9 @@ struct StreamFinding {
   HipResult result;  // the call that gave the verdict
 };
 
+// What a RocmStream answers that was moved from, or released.
+absl::Status OwnsNothing();
+
 // The values that stand for a stream that nobody created: null, legacy (1) and
 // per-thread (2). Some HIP versions dereference them.
 inline bool IsSpecialStream(hipStream_t stream) {
