@@ -2,7 +2,6 @@
 #include "device_events.h"
 
 #include <climits>
-#include <optional>
 
 namespace hip_stream_pool {
 namespace {
@@ -16,9 +15,8 @@ HipResult DestroyEvent(HipScope& hip, hipEvent_t event) {
 }  // namespace
 
 HipResult DeviceEvents::Take(HipScope& hip, hipEvent_t* event) {
-  std::optional<HandleStore::Ticket> parked = store_.Take(kKind);
-  if (parked && store_.Lend(*parked)) {
-    *event = static_cast<hipEvent_t>(parked->handle());
+  if (const HandleStore::Ticket parked = store_.Take(kKind)) {
+    *event = static_cast<hipEvent_t>(parked.handle());
     return {};
   }
   for (;;) {
@@ -35,17 +33,17 @@ HipResult DeviceEvents::Take(HipScope& hip, hipEvent_t* event) {
 
 void DeviceEvents::GiveBack(hipEvent_t event) {
   HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket) store_.Park(*claim.ticket, INT_MAX);
+  if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
 }
 
 void DeviceEvents::Destroy(HipScope& hip, hipEvent_t event) {
   HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket && store_.Remove(*claim.ticket)) DestroyEvent(hip, event);
+  if (claim.ticket && store_.Remove(claim.ticket)) DestroyEvent(hip, event);
 }
 
 void DeviceEvents::Forget(hipEvent_t event) {
   HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket) store_.Remove(*claim.ticket);
+  if (claim.ticket) store_.Remove(claim.ticket);
 }
 
 HipResult DeviceEvents::Trim(HipScope& hip) {

@@ -6,10 +6,11 @@
 #ifndef HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 #define HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,10 +28,15 @@ namespace hip_stream_pool {
 // What DestroyStream says of a stream that is not the device's.
 absl::Status AnotherDevicesStream(int device_ordinal);
 
+class DeviceStreams;
+
+// By device ordinal.
+using AllStreams = std::vector<std::unique_ptr<DeviceStreams>>;
+
 class DeviceStreams {
  public:
   // `all` are the streams of every device, these too.
-  DeviceStreams(int ordinal, std::deque<DeviceStreams>& all)
+  DeviceStreams(int ordinal, const AllStreams& all)
       : ordinal_(ordinal), all_(all) {}
 
   // See CreateStream. The key is this device's; its flags are valid.
@@ -61,10 +67,15 @@ class DeviceStreams {
   struct PriorityRange {
     int least = INT_MIN;
     int greatest = INT_MAX;
+
+    int Clamp(int priority) const {
+      return std::clamp(priority, greatest, least);
+    }
   };
 
-  HipResult ClampPriority(HipScope& hip, int* priority);
-  std::optional<hipStream_t> Reuse(HipScope& hip, HandleStore::Kind kind);
+  HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
+  // nullptr if no parked stream will do.
+  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind);
   HipResult CreateNew(HipScope& hip, HandleStore::Kind kind,
                       hipStream_t* stream);
   // For an idle stream that CreateStream has not returned.
@@ -76,7 +87,7 @@ class DeviceStreams {
                        const std::vector<HandleStore::Ticket>& tickets);
 
   const int ordinal_;
-  std::deque<DeviceStreams>& all_;
+  const AllStreams& all_;
   HandleStore store_;
   std::atomic<PriorityRange> priority_range_{PriorityRange()};
 

@@ -20,16 +20,17 @@ HipResult GetDevices(Devices** devices) {
   if (*devices != nullptr) return {};
   int count = 0;
   {
-    HipCallGuard guard(/*shard=*/0);
+    HipCallGuard guard;
     if (!guard.may_call()) return kNoHipAnyMore;
     WatchForks();
     HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
     if (!result.ok()) return result;
   }
   auto asked = std::make_unique<Devices>();
-  for (int i = 0; i < count; ++i) {
-    asked->streams.emplace_back(i, asked->streams);
-    asked->events.emplace_back();
+  for (; asked->count < count; ++asked->count) {
+    asked->streams.push_back(
+        std::make_unique<DeviceStreams>(asked->count, asked->streams));
+    asked->events.push_back(std::make_unique<DeviceEvents>());
   }
   WatchProcess();
   // Of threads that get here at once, the first one's devices stay.
@@ -42,23 +43,20 @@ HipResult GetDevices(Devices** devices) {
 
 Devices* KnownDevices() { return all_devices.load(std::memory_order_acquire); }
 
-absl::StatusOr<Devices*> GetDevicesWith(int ordinal) {
-  Devices* devices = nullptr;
-  HipResult result = GetDevices(&devices);
-  if (!result.ok()) return ToStatus(result, "");
-  if (!devices->Has(ordinal)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no device ", ordinal, ": HIP has ",
-                     devices->streams.size(), ", counted from 0"));
-  }
-  return devices;
+absl::Status GetDevicesWith(int ordinal, Devices** devices) {
+  HipResult result = GetDevices(devices);
+  if (!result.ok()) return ToStatus(result);
+  if ((*devices)->Has(ordinal)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no device ", ordinal, ": HIP has ", (*devices)->count,
+                   ", counted from 0"));
 }
 
 std::optional<int> DeviceThatHas(hipStream_t stream) {
   Devices* devices = KnownDevices();
   if (devices == nullptr) return std::nullopt;
-  for (size_t i = 0; i < devices->streams.size(); ++i) {
-    if (devices->streams[i].Has(stream)) return static_cast<int>(i);
+  for (int i = 0; i < devices->count; ++i) {
+    if (devices->streams[i]->Has(stream)) return i;
   }
   return std::nullopt;
 }

@@ -5,10 +5,11 @@
 #ifndef HIP_STREAM_POOL_SRC_DEVICES_H_
 #define HIP_STREAM_POOL_SRC_DEVICES_H_
 
-#include <deque>
+#include <memory>
 #include <optional>
+#include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "device_events.h"
 #include "device_streams.h"
 #include "hip/hip_runtime_api.h"
@@ -17,13 +18,12 @@
 namespace hip_stream_pool {
 
 struct Devices {
-  // By device ordinal, both.
-  std::deque<DeviceStreams> streams;
-  std::deque<DeviceEvents> events;
+  bool Has(int ordinal) const { return ordinal >= 0 && ordinal < count; }
 
-  bool Has(int ordinal) const {
-    return ordinal >= 0 && static_cast<size_t>(ordinal) < streams.size();
-  }
+  int count = 0;
+  // By device ordinal, both.
+  AllStreams streams;
+  std::vector<std::unique_ptr<DeviceEvents>> events;
 };
 
 // The first call asks HIP.
@@ -33,7 +33,7 @@ HipResult GetDevices(Devices** devices);
 Devices* KnownDevices();
 
 // GetDevices, and InvalidArgument if there is no such device among them.
-absl::StatusOr<Devices*> GetDevicesWith(int ordinal);
+absl::Status GetDevicesWith(int ordinal, Devices** devices);
 
 // The device whose pool has the stream: one that the pool made, and that is not
 // known to be destroyed. Makes no HIP call.

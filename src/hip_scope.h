@@ -7,17 +7,17 @@
 #define HIP_STREAM_POOL_SRC_HIP_SCOPE_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/stream_key.h"
 #include "process_lifetime.h"
 
 namespace hip_stream_pool {
 
-// What a HIP call answered, and which call it was.
+// What a HIP call answered, and which call it was. Small enough to be returned
+// in registers: bench/README.md has what that saves.
 struct HipResult {
   const char* call = "";  // nullptr if HIP must not be called any more
   hipError_t error = hipSuccess;
-  const char* error_name = "";  // HIP's, of a failure
 
   bool ok() const { return error == hipSuccess; }
 };
@@ -34,8 +34,11 @@ inline bool SaysNoSuchStream(hipError_t error) {
 // its result. Clears what a failure left in hipGetLastError.
 HipResult Note(const char* call, hipError_t error);
 
-// OK, or "CALL(ARGUMENTS): hipErrorX (its number)". Makes no HIP call.
-absl::Status ToStatus(const HipResult& result, absl::string_view arguments);
+// OK, or "CALL(ARGUMENTS): hipErrorX (its number)", where the arguments are
+// what the call was made for: nothing, a device or a stream of a key.
+absl::Status ToStatus(HipResult result);
+absl::Status ToStatus(HipResult result, int device_ordinal);
+absl::Status ToStatus(HipResult result, const StreamKey& key);
 
 // What ToStatus says where HIP must not be called: the process exits, or is a
 // forked child.
@@ -55,12 +58,12 @@ class HipScope {
 
   // Whether HIP may be called, and the device and the mode could be set. If
   // not, call nothing.
-  const HipResult& entered() const { return entered_; }
+  HipResult entered() const { return entered_; }
 
   // Notes whether the call failed. hipErrorNotReady is an answer, no failure.
   HipResult Call(const char* call, hipError_t error) {
     HipResult result{call, error};
-    if (error != hipSuccess && error != hipErrorNotReady) NoteFailure(result);
+    if (error != hipSuccess && error != hipErrorNotReady) failed_ = true;
     return result;
   }
 
@@ -70,8 +73,6 @@ class HipScope {
   HipResult Close(HipResult result = {});
 
  private:
-  void NoteFailure(HipResult& result);
-
   const int device_ordinal_;
   HipCallGuard guard_;
   HipResult entered_;

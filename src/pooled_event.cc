@@ -17,7 +17,7 @@ HipResult PooledEvent::RecordOn(HipScope& hip, hipStream_t stream) {
   Devices* devices = nullptr;
   HipResult result = GetDevices(&devices);
   if (!result.ok()) return result;
-  DeviceEvents& pool = devices->events[hip.device_ordinal()];
+  DeviceEvents& pool = *devices->events[hip.device_ordinal()];
   hipEvent_t event = nullptr;
   result = pool.Take(hip, &event);
   if (!result.ok()) return result;
@@ -35,7 +35,7 @@ HipResult PooledEvent::RecordOnAny(HipScope& hip, hipStream_t stream) {
   StreamFinding finding = CheckNotCapturing(hip, stream);
   const bool capturing = finding.verdict == StreamFinding::kCapturing;
   if (finding.verdict != StreamFinding::kFine && !capturing) {
-    return finding.result;
+    return finding.result();
   }
   HipResult result = RecordOn(hip, stream);
   if (result.ok() && capturing) std::exchange(pool_, nullptr)->Forget(event_);

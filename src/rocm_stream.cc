@@ -54,7 +54,7 @@ absl::Status RocmStream::CallHip(Call call) const {
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   if (result.ok()) result = call(hip);
-  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal_));
+  return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
@@ -74,7 +74,7 @@ absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
     valid = CheckCallersStream(device_ordinal, external);
   }
   result = hip.Close(result);
-  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  valid.Update(ToStatus(result, device_ordinal));
   if (!valid.ok()) return valid;
   return RocmStream(device_ordinal, external, /*borrowed=*/true);
 }
@@ -111,7 +111,8 @@ absl::Status RocmStream::CallHipOutsideCapture(Call call) const {
   absl::Status status = CallHip([&](HipScope& hip) {
     StreamFinding finding = CheckNotCapturing(hip, handle_);
     capturing = finding.verdict == StreamFinding::kCapturing;
-    return finding.verdict == StreamFinding::kFine ? call(hip) : finding.result;
+    return finding.verdict == StreamFinding::kFine ? call(hip)
+                                                   : finding.result();
   });
   if (!status.ok() || !capturing) return status;
   return absl::FailedPreconditionError(
@@ -124,7 +125,7 @@ absl::StatusOr<bool> RocmStream::IsIdle() const {
     StreamFinding finding = CheckIdle(hip, handle_);
     idle = finding.verdict == StreamFinding::kFine;
     return finding.verdict == StreamFinding::kBusy ? HipResult{}
-                                                   : finding.result;
+                                                   : finding.result();
   });
   if (!status.ok()) return status;
   return idle;

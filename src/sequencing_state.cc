@@ -74,7 +74,7 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
     } else {
       StreamFinding finding = CheckNotCapturing(hip, consumer.handle());
       capturing = finding.verdict == StreamFinding::kCapturing;
-      result = finding.result;
+      result = finding.result();
       if (finding.verdict == StreamFinding::kFine) {
         result = hip.Call(
             "hipStreamWaitEvent",
@@ -82,8 +82,7 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
       }
     }
   }
-  error.Update(ToStatus(hip.Close(result),
-                        absl::StrCat("device ", consumer.device_ordinal())));
+  error.Update(ToStatus(hip.Close(result), consumer.device_ordinal()));
   if (error.ok() && capturing) return InACapture("consumer");
   return error;
 }
@@ -98,7 +97,7 @@ absl::Status SequencingState::BlockHostUntilComplete() {
     result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
     NoteAnswer(result);
   }
-  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal_));
+  return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 void SequencingState::AndThen(Callback callback) {
@@ -150,14 +149,13 @@ absl::Status SequencingState::RecordNow(
   if (result.ok()) {
     StreamFinding finding = CheckNotCapturing(hip, producer.handle());
     capturing = finding.verdict == StreamFinding::kCapturing;
-    result = finding.result;
+    result = finding.result();
     if (finding.verdict == StreamFinding::kFine) {
       result = enqueue(hip);
       if (result.ok()) result = event_.RecordOn(hip, producer.handle());
     }
   }
-  absl::Status status =
-      ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal_));
+  absl::Status status = ToStatus(hip.Close(result), device_ordinal_);
   if (status.ok() && capturing) return InACapture("producer");
   return status;
 }
@@ -181,8 +179,9 @@ void SequencingState::NoteAnswer(const HipResult& result) {
       result.error == hipErrorStreamCaptureUnsupported) {
     return;
   }
+  const absl::Status error = ToStatus(result, device_ordinal_);
   MutexLock lock(mutex_);
-  error_.Update(ToStatus(result, absl::StrCat("device ", device_ordinal_)));
+  error_.Update(error);
   complete_.store(true, std::memory_order_release);
 }
 

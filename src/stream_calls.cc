@@ -70,7 +70,7 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
         "the legacy stream's handle; nullptr names the default stream");
   }
   if (IsSpecialStream(stream)) return absl::OkStatus();
-  HipCallGuard guard(device_ordinal);
+  HipCallGuard guard;
   if (!guard.may_call()) return NoHipAnyMore();
 #if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   hipDevice_t device = device_ordinal;
@@ -85,7 +85,7 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
   HipResult result =
       Note("hipStreamGetFlags", hipStreamGetFlags(stream, &flags));
 #endif
-  return ToStatus(result, absl::StrCat("device ", device_ordinal));
+  return ToStatus(result, device_ordinal);
 }
 
 StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,

@@ -23,8 +23,16 @@ struct StreamFinding {
     kGone,       // the stream does not exist, or another has its handle now
     kFailed,     // HIP answered with another error
   };
+  StreamFinding() = default;
+  StreamFinding(Verdict verdict, HipResult result)
+      : call(result.call), error(result.error), verdict(verdict) {}
+
+  // Of the call that gave the verdict.
+  HipResult result() const { return {call, error}; }
+
+  const char* call = "";
+  hipError_t error = hipSuccess;
   Verdict verdict = kFine;
-  HipResult result;  // the call that gave the verdict
 };
 
 // What a RocmStream answers that was moved from, or released.

@@ -20,7 +20,7 @@ namespace {
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device_ordinal) : device_ordinal_(device_ordinal) {
-    HipCallGuard guard(device_ordinal_);
+    HipCallGuard guard;
     if (!guard.may_call()) {
       entered_ = NoHipAnyMore();
       return;
@@ -30,7 +30,7 @@ class CurrentDevice {
       result = Note("hipSetDevice", hipSetDevice(device_ordinal_));
       changed_ = result.ok();
     }
-    entered_ = ToStatus(result, absl::StrCat("device ", device_ordinal_));
+    entered_ = ToStatus(result, device_ordinal_);
   }
   ~CurrentDevice() { GiveBack().IgnoreError(); }
   CurrentDevice(const CurrentDevice&) = delete;
@@ -40,10 +40,10 @@ class CurrentDevice {
 
   absl::Status GiveBack() {
     if (!std::exchange(changed_, false)) return absl::OkStatus();
-    HipCallGuard guard(device_ordinal_);
+    HipCallGuard guard;
     if (!guard.may_call()) return NoHipAnyMore();
     return ToStatus(Note("hipSetDevice", hipSetDevice(callers_device_)),
-                    absl::StrCat("device ", callers_device_));
+                    callers_device_);
   }
 
  private:
@@ -223,7 +223,7 @@ absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
     }
   }
   result = hip.Close(result);
-  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  valid.Update(ToStatus(result, device_ordinal));
   return valid;
 }
 

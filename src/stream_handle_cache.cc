@@ -45,9 +45,10 @@ absl::Status CheckFlags(const StreamKey& key) {
 
 absl::Status Destroy(int device_ordinal, hipStream_t stream,
                      int max_parked_per_key) {
-  absl::StatusOr<Devices*> devices = GetDevicesWith(device_ordinal);
-  if (!devices.ok()) return devices.status();
-  DeviceStreams& device = (*devices)->streams[device_ordinal];
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(device_ordinal, &devices);
+  if (!found.ok()) return found;
+  DeviceStreams& device = *devices->streams[device_ordinal];
   if (std::optional<absl::Status> destroyed =
           device.Destroy(stream, max_parked_per_key)) {
     return *std::move(destroyed);
@@ -78,9 +79,10 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
   for (const StreamKey& key : keys) {
     if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-    absl::StatusOr<Devices*> devices = GetDevicesWith(key.device_ordinal);
-    if (!devices.ok()) return devices.status();
-    DeviceStreams& device = (*devices)->streams[key.device_ordinal];
+    Devices* devices = nullptr;
+    absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+    if (!found.ok()) return found;
+    DeviceStreams& device = *devices->streams[key.device_ordinal];
     absl::StatusOr<StreamKey> normal = device.Normalize(key);
     if (!normal.ok()) return normal.status();
     orders.push_back({&device, *normal, ++wanted[*normal]});
@@ -99,16 +101,17 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
 
 absl::Status StreamHandleCache::Trim(int device_ordinal) {
   if (!MayCallHip()) return absl::OkStatus();
-  absl::StatusOr<Devices*> devices = GetDevicesWith(device_ordinal);
-  if (!devices.ok()) return devices.status();
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(device_ordinal, &devices);
+  if (!found.ok()) return found;
   HipScope hip(device_ordinal);
   HipResult result = hip.entered();
   if (result.ok()) {
-    result = (*devices)->streams[device_ordinal].Trim(hip);
-    HipResult events = (*devices)->events[device_ordinal].Trim(hip);
+    result = devices->streams[device_ordinal]->Trim(hip);
+    HipResult events = devices->events[device_ordinal]->Trim(hip);
     if (result.ok()) result = events;
   }
-  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal));
+  return ToStatus(hip.Close(result), device_ordinal);
 }
 
 absl::Status StreamHandleCache::TrimAll() {
@@ -116,9 +119,7 @@ absl::Status StreamHandleCache::TrimAll() {
   Devices* devices = KnownDevices();
   if (devices == nullptr) return absl::OkStatus();
   absl::Status first;
-  for (size_t i = 0; i < devices->streams.size(); ++i) {
-    first.Update(Trim(static_cast<int>(i)));
-  }
+  for (int i = 0; i < devices->count; ++i) first.Update(Trim(i));
   return first;
 }
 
@@ -127,8 +128,8 @@ void StreamHandleCache::Invalidate(int device_ordinal) {
   if (!MayCallHip() || devices == nullptr || !devices->Has(device_ordinal)) {
     return;
   }
-  devices->streams[device_ordinal].Invalidate();
-  devices->events[device_ordinal].Invalidate();
+  devices->streams[device_ordinal]->Invalidate();
+  devices->events[device_ordinal]->Invalidate();
 }
 
 void StreamHandleCache::SetMaxParkedPerKey(int limit) {
@@ -140,9 +141,7 @@ StreamCacheStats StreamHandleCache::GetStats() const {
   // In a forked child another thread's lock may be held for ever.
   if (IsForkedChild()) return stats;
   if (Devices* devices = KnownDevices()) {
-    for (const DeviceStreams& device : devices->streams) {
-      device.AddStatsTo(stats);
-    }
+    for (const auto& device : devices->streams) device->AddStatsTo(stats);
   }
   return stats;
 }
@@ -160,11 +159,11 @@ std::string StreamCacheStats::ToString() const {
 }
 
 absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key) {
-  if (!MayCallHip()) return NoHipAnyMore();
   if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-  absl::StatusOr<Devices*> devices = GetDevicesWith(key.device_ordinal);
-  if (!devices.ok()) return devices.status();
-  return (*devices)->streams[key.device_ordinal].Create(key);
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+  if (!found.ok()) return found;
+  return devices->streams[key.device_ordinal]->Create(key);
 }
 
 absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
@@ -177,7 +176,7 @@ absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
       std::memory_order_relaxed);
   absl::Status status = Destroy(device_ordinal, stream, limit);
   // That exit has begun meanwhile is nobody's concern.
-  return MayCallHip() ? status : absl::OkStatus();
+  return status.ok() || MayCallHip() ? status : absl::OkStatus();
 }
 
 }  // namespace hip_stream_pool
