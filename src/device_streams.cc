@@ -247,7 +247,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   const auto stream = static_cast<hipStream_t>(ticket.handle());
   HandleStore::Kind read = {};
   StreamFinding finding =
-      CheckIdentity(hip, stream, ordinal_, ticket.identity());
+      CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
   if (finding.verdict == StreamFinding::kFine) {
     finding = CheckNotCapturing(hip, stream);
   }

@@ -104,6 +104,16 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
 #endif
 }
 
+StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
+                              int device_ordinal, uint64_t identity) {
+#if HIP_STREAM_POOL_CALLS_CHECK_STREAMS
+  (void)hip, (void)stream, (void)device_ordinal, (void)identity;
+  return {};
+#else
+  return CheckIdentity(hip, stream, device_ordinal, identity);
+#endif
+}
+
 StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream) {
   hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
   StreamFinding finding = Judge(

@@ -56,6 +56,11 @@ HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity);
 StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
                             int device_ordinal, uint64_t identity);
 
+// Whether the other questions may be asked of a stream that should have that
+// identity: CheckIdentity, where HIP does not check by itself (from 7.0).
+StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
+                              int device_ordinal, uint64_t identity);
+
 // Whether the stream exists and is the device's, of whatever identity; as far
 // as HIP can tell.
 StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
