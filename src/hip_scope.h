@@ -83,6 +83,45 @@ class HipScope {
   bool failed_ = false;
 };
 
+// Inline: that saves 4 ns a cycle (bench/README.md).
+inline HipScope::HipScope(int device_ordinal)
+    : device_ordinal_(device_ordinal) {
+  if (!guard_.may_call()) {
+    entered_ = kNoHipAnyMore;
+    return;
+  }
+  entered_ = Call("hipGetDevice", hipGetDevice(&callers_device_));
+  if (entered_.ok() && callers_device_ != device_ordinal) {
+    entered_ = Call("hipSetDevice", hipSetDevice(device_ordinal));
+    device_changed_ = entered_.ok();
+  }
+  if (entered_.ok()) {
+    entered_ = Call("hipThreadExchangeStreamCaptureMode",
+                    hipThreadExchangeStreamCaptureMode(&callers_mode_));
+    mode_changed_ = entered_.ok();
+  }
+}
+
+inline HipResult HipScope::Close(HipResult result) {
+  const auto note = [&](HipResult given_back) {
+    if (result.ok()) result = given_back;
+  };
+  if (mode_changed_) {
+    mode_changed_ = false;
+    note(Call("hipThreadExchangeStreamCaptureMode",
+              hipThreadExchangeStreamCaptureMode(&callers_mode_)));
+  }
+  if (device_changed_) {
+    device_changed_ = false;
+    note(Call("hipSetDevice", hipSetDevice(callers_device_)));
+  }
+  if (failed_) {
+    failed_ = false;
+    (void)hipGetLastError();
+  }
+  return result;
+}
+
 }  // namespace hip_stream_pool
 
 #endif  // HIP_STREAM_POOL_SRC_HIP_SCOPE_H_
