@@ -23,7 +23,9 @@ bool Find(void* library, const char* name, Function** function) {
   return *function != nullptr;
 }
 
-const CudaRuntime* Load() {
+}  // namespace
+
+const CudaRuntime* OpenCudaRuntime() {
   void* const library = Open();
   auto* const runtime = new CudaRuntime;  // for the rest of the process
   bool complete = library != nullptr;
@@ -41,13 +43,6 @@ const CudaRuntime* Load() {
             &runtime->cudaGetDeviceProperties)) {
     Find(library, "cudaGetDeviceProperties", &runtime->cudaGetDeviceProperties);
   }
-  return runtime;
-}
-
-}  // namespace
-
-const CudaRuntime* GetCudaRuntime() {
-  static const CudaRuntime* const runtime = Load();
   return runtime;
 }
 

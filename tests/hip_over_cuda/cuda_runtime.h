@@ -87,9 +87,15 @@ struct CudaRuntime {
                                          int device) = nullptr;
 };
 
-// Opens it in the first call. nullptr if there is none, or one that lacks a
-// function; stderr then says why.
-const CudaRuntime* GetCudaRuntime();
+// Opens it. nullptr if there is none, or one that lacks a function; stderr then
+// says why.
+const CudaRuntime* OpenCudaRuntime();
+
+// What the first call opened.
+inline const CudaRuntime* GetCudaRuntime() {
+  static const CudaRuntime* const runtime = OpenCudaRuntime();
+  return runtime;
+}
 
 }  // namespace hip_over_cuda
 

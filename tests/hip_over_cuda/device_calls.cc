@@ -82,7 +82,7 @@ hipError_t hipRuntimeGetVersion(int* version) {
   });
 }
 
-const char* HipOverCudaDescription() {
+__attribute__((visibility("default"))) const char* HipOverCudaDescription() {
   static const std::string* const description = [] {
     int version = 0;
     if (GetCudaRuntime() != nullptr) {

@@ -99,10 +99,7 @@ hipError_t FromCuda(cudaError_t error) {
   }
 }
 
-hipError_t Answer(hipError_t error) {
-  if (error != hipSuccess) last_error = error;
-  return error;
-}
+void KeepLastError(hipError_t error) { last_error = error; }
 
 }  // namespace hip_over_cuda
 

@@ -12,8 +12,17 @@ namespace hip_over_cuda {
 // HIP's error for CUDA's; hipErrorUnknown for what HIP doesn't have.
 hipError_t FromCuda(cudaError_t error);
 
-// What every call returns with: keeps a failure for hipGetLastError.
-hipError_t Answer(hipError_t error);
+// For hipGetLastError.
+void KeepLastError(hipError_t error);
+
+// What every call returns with.
+inline hipError_t Answer(hipError_t error) {
+  if (error != hipSuccess) KeepLastError(error);
+  return error;
+}
+inline hipError_t AnswerOfCuda(cudaError_t error) {
+  return error == 0 ? hipSuccess : Answer(FromCuda(error));
+}
 
 }  // namespace hip_over_cuda
 

@@ -34,7 +34,6 @@ struct CUstream_st {
   CUgraph_st* graph = nullptr;
   std::deque<std::function<void()>> work = {};  // the first may be running
   bool has_thread = false;
-  bool destroyed = false;
 };
 
 namespace {
@@ -57,7 +56,9 @@ struct Gpu {
   std::mutex mutex;  // of all there is
   std::condition_variable changed;
   std::set<CUstream_st*> streams;
-  CUstream_st special_streams[3];  // the null, legacy and per-thread streams
+  std::set<CUstream_st*> destroyed;  // and with a thread that still works
+  std::mutex memory;                 // for one copy or fill at a time
+  CUstream_st special_streams[3];    // the null, legacy and per-thread streams
 };
 Gpu& gpu = *new Gpu;
 thread_local int capture_mode = 0;
@@ -82,8 +83,9 @@ CUstream_st& Look(cudaStream_t stream, const Lock&) {
 void Run(CUstream_st& stream) {
   Lock lock(gpu.mutex);
   for (;;) {
-    gpu.changed.wait(lock,
-                     [&] { return stream.destroyed || !stream.work.empty(); });
+    gpu.changed.wait(lock, [&] {
+      return !stream.work.empty() || gpu.destroyed.count(&stream) > 0;
+    });
     if (stream.work.empty()) break;
     const std::function<void()> work = std::move(stream.work.front());
     lock.unlock();
@@ -92,6 +94,8 @@ void Run(CUstream_st& stream) {
     stream.work.pop_front();
     gpu.changed.notify_all();
   }
+  gpu.destroyed.erase(&stream);
+  gpu.changed.notify_all();
   delete &stream;
 }
 
@@ -120,6 +124,7 @@ void WaitForAll(Lock& lock) {
     const auto is_idle = [](const CUstream_st& s) { return s.work.empty(); };
     return std::all_of(std::begin(gpu.special_streams),
                        std::end(gpu.special_streams), is_idle) &&
+           gpu.destroyed.empty() &&
            std::all_of(gpu.streams.begin(), gpu.streams.end(),
                        [&](const CUstream_st* s) { return is_idle(*s); });
   });
@@ -132,13 +137,16 @@ bool BreaksCapture(CUstream_st& stream) {
   return true;
 }
 
-// Returns at once. The thread, if there is one, does what is left.
+// Doesn't wait for work. The thread, if there is one, does what is left.
 void Destroy(CUstream_st* stream, const Lock&) {
   delete stream->graph;
   gpu.streams.erase(stream);
-  stream->destroyed = true;
-  if (!stream->has_thread) delete stream;
-  gpu.changed.notify_all();
+  if (stream->has_thread) {
+    gpu.destroyed.insert(stream);
+    gpu.changed.notify_all();
+  } else {
+    delete stream;
+  }
 }
 
 cudaError_t Allocate(void** memory, size_t size) {
@@ -369,7 +377,10 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t size, int) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, int,
                             cudaStream_t stream) {
-  return Enqueue(stream, [=] { std::memcpy(to, from, size); });
+  return Enqueue(stream, [=] {
+    Lock one_at_a_time(gpu.memory);
+    std::memcpy(to, from, size);
+  });
 }
 
 cudaError_t cudaMemset(void* memory, int value, size_t size) {
@@ -381,7 +392,10 @@ cudaError_t cudaMemset(void* memory, int value, size_t size) {
 
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t size,
                             cudaStream_t stream) {
-  return Enqueue(stream, [=] { std::memset(memory, value, size); });
+  return Enqueue(stream, [=] {
+    Lock one_at_a_time(gpu.memory);
+    std::memset(memory, value, size);
+  });
 }
 
 }  // extern "C"

@@ -8,8 +8,11 @@
 // libamdhip64, against which it is built: the same test and benchmark programs
 // run with either, as LD_LIBRARY_PATH says. It is built without CUDA, and opens
 // libcudart when it is first called: HIP_OVER_CUDA_LIBRARY in the environment,
-// or else libcudart.so.13 or .12. Without one, or without a GPU, HIP's calls
-// answer hipErrorNoDevice.
+// or else libcudart.so.13 or .12. Without one, HIP's calls answer
+// hipErrorNoDevice.
+//
+//   pack.sh build/release FOLDER    here: gathers the programs
+//   FOLDER/run_on_cuda.sh full      there: runs them
 //
 // What the calls do is what CUDA does, and not always what AMD's HIP does:
 // - Priorities are CUDA's, 0 to -5 on an H200, and streams with a CU mask are
@@ -20,8 +23,9 @@
 //
 // To CUDA, a stream that has been destroyed is undefined behavior; to AMD's HIP
 // (up to 6.4) it is hipErrorContextIsDestroyed. So this library hands out
-// handles of its own, by which it knows the dead ones: see streams.h. A call
-// costs some 2 ns more by that. Events, memory and graphs are CUDA's own.
+// handles of its own, by which it knows the dead ones: see streams.h. By that,
+// and by being in between, a call costs some 4 ns more. Events, memory and
+// graphs are CUDA's own.
 //
 // Nothing here is linked by a program, but for the function below.
 #ifndef HIP_STREAM_POOL_TESTS_HIP_OVER_CUDA_HIP_OVER_CUDA_H_

@@ -80,19 +80,31 @@ if ! LD_LIBRARY_PATH=$libraries "$bin/handle_store_test" --gtest_list_tests \
 fi
 over_cuda=(env LD_LIBRARY_PATH="$libraries" HIP_STREAM_POOL_GPU=real
   ${cudart:+HIP_OVER_CUDA_LIBRARY="$cudart"})
-say "GPU: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader)"
+say "GPU: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader \
+  2>&1)"
 say "System: Linux $(uname -r), $(getconf GNU_LIBC_VERSION), $(nproc) cores"
 say "CUDA runtime: ${cudart:-not found}"
 say "Libraries: $libraries"
-say "$("${over_cuda[@]}" "$bin/gpu_choice_test" Programs see: 2>&1)"
+programs_see=$("${over_cuda[@]}" "$bin/gpu_choice_test" 2>&1)
+say "Programs see: $programs_see"
+[[ $programs_see != *none* ]] || exit 1
 
 # --- The steps.
 
 # tests SECONDS PROGRAM...
 tests() {
-  local limit=$1 program filter
+  local limit=$1 program filter name
   shift
   for program; do
+    if [[ $program == pool_start_test ]]; then
+      # Of how a pool starts, a process can see one.
+      for name in $("${over_cuda[@]}" "$bin/$program" --gtest_list_tests |
+        sed -n 's/^  //p'); do
+        run "$limit" "$program $name" "${over_cuda[@]}" "$bin/$program" \
+          "--gtest_filter=*.$name"
+      done
+      continue
+    fi
     case $program in
       # The other half is for a machine without CUDA.
       hip_over_cuda_test) filter='HipOverCudaTest.*' ;;
@@ -128,7 +140,7 @@ benchmark() {
 
 pytorch() {
   local program includes
-  program=$(mktemp)
+  program=$(mktemp -d)/pytorch_pool
   includes=$(find -L "${places[@]}" "$cuda/include" -name cuda_runtime_api.h \
     2> /dev/null | head -n 1)
   run 100 "build of pytorch_pool" g++ -O2 -std=c++17 \
@@ -136,12 +148,14 @@ pytorch() {
     "-I${includes%/*}" "-L$torch/lib" -lc10_cuda -lc10 "$cudart" \
     "-Wl,-rpath,$torch/lib:${cudart%/*}"
   run 60 pytorch_pool "$program"
-  rm "$program"
+  rm -r "${program%/*}"
 }
 
-# soak SECONDS: the tests that give the GPU work, in random orders.
+# soak SECONDS: the tests that give the GPU work, in random orders, until one
+# fails.
 soak() {
-  local end=$((SECONDS + $1)) seed=1 program
+  local end=$((SECONDS + $1)) failed_before=$failed seed=1 program
+  failed=0
   while ((SECONDS < end && SECONDS < deadline && ! failed)); do
     for program in runtime_test executor_test; do
       run 60 "soak, $program, seed $seed" "${over_cuda[@]}" "$bin/$program" \
@@ -150,6 +164,7 @@ soak() {
     done
     ((++seed))
   done
+  ((failed |= failed_before))
 }
 
 if [[ $mode == smoke ]]; then
@@ -167,7 +182,7 @@ else
   programs_that_end "${scenarios[@]}"
   pytorch
   for name in benchmark-1 benchmark-2; do
-    benchmark 100 "$name" --benchmark_repetitions=5 --benchmark_min_time=0.1
+    benchmark 120 "$name" --benchmark_repetitions=5 --benchmark_min_time=0.1
   done
   soak 60
 fi

@@ -19,7 +19,7 @@
 
 namespace hip_over_cuda {
 
-struct StreamEntry {
+struct alignas(32) StreamEntry {
   std::atomic<bool> alive{false};
   int device = 0;
   cudaStream_t cuda = nullptr;
@@ -57,7 +57,7 @@ template <typename Function>
 hipError_t WithCuda(Function function) {
   const CudaRuntime* const cuda = GetCudaRuntime();
   if (cuda == nullptr) return Answer(hipErrorNoDevice);
-  return Answer(FromCuda(function(*cuda)));
+  return AnswerOfCuda(function(*cuda));
 }
 
 // The answer to a call with a stream: function(runtime, stream) is what CUDA
@@ -67,12 +67,12 @@ hipError_t WithStream(hipStream_t stream, Function function) {
   const CudaRuntime* const cuda = GetCudaRuntime();
   if (cuda == nullptr) return Answer(hipErrorNoDevice);
   if (IsSpecialStream(stream)) {
-    return Answer(
-        FromCuda(function(*cuda, reinterpret_cast<cudaStream_t>(stream))));
+    return AnswerOfCuda(
+        function(*cuda, reinterpret_cast<cudaStream_t>(stream)));
   }
   const StreamEntry* const entry = FindEntry(stream);
   if (entry == nullptr) return Answer(hipErrorContextIsDestroyed);
-  return Answer(FromCuda(function(*cuda, entry->cuda)));
+  return AnswerOfCuda(function(*cuda, entry->cuda));
 }
 
 }  // namespace hip_over_cuda
