@@ -200,6 +200,7 @@ void Run(const std::string& scenario) {
     });
   } else if (scenario == "fork_in_the_first_call") {
     std::thread first([] { Create(); });
+    while (calls == 0) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     Fork([] { Require(!CreateStream({}).ok(), "the child has a stream"); });
     first.join();
