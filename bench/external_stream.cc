@@ -71,9 +71,9 @@ class Engine {
     }
     benchmark::DoNotOptimize(streams);
 #else
-    unsigned int flags = 0;
+    int priority = 0;
     if (error == hipSuccess) {
-      error = hipStreamGetFlags(callers_->handle(), &flags);
+      error = hipStreamGetPriority(callers_->handle(), &priority);
     }
     benchmark::DoNotOptimize(flags);
 #endif

@@ -81,9 +81,10 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
         "the stream is of device ", device, ", not of ", device_ordinal));
   }
 #else
-  unsigned int flags = 0;
+  // Of what tells, the one call that CUDA too allows in a capture.
+  int priority = 0;
   HipResult result =
-      Note("hipStreamGetFlags", hipStreamGetFlags(stream, &flags));
+      Note("hipStreamGetPriority", hipStreamGetPriority(stream, &priority));
 #endif
   return ToStatus(result, device_ordinal);
 }

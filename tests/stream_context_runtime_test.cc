@@ -169,9 +169,9 @@ TEST_F(StreamContextRuntimeTest, WaitForAndFinishOnOrderTwoStreams) {
 
 TEST_F(StreamContextRuntimeTest, InACaptureTheWorkIsCaptured) {
   ASSERT_HIP(hipStreamBeginCapture(callers_, hipStreamCaptureModeThreadLocal));
-  EXPECT_TRUE(
-      context_->RunAsync(callers_, [&](hipStream_t s) { return Fill(9, s); })
-          .ok());
+  const absl::Status run =
+      context_->RunAsync(callers_, [&](hipStream_t s) { return Fill(9, s); });
+  EXPECT_TRUE(run.ok()) << run;
   hipGraph_t graph = nullptr;
   ASSERT_HIP(hipStreamEndCapture(callers_, &graph));
   size_t nodes = 0;

@@ -284,7 +284,7 @@ TEST_F(StreamContextTest, RunAsyncMakesNoHipCallTooMany) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   EXPECT_EQ(during, "GetDevice StreamGetDevice");
 #else
-  EXPECT_EQ(during, "GetDevice StreamGetFlags");
+  EXPECT_EQ(during, "GetDevice StreamGetPriority");
 #endif
   EXPECT_EQ(hip.CallNames(), during);
   scripted_hip::SetCurrentDevice(kCallersDevice);

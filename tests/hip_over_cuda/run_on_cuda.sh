@@ -141,11 +141,13 @@ benchmark() {
 pytorch() {
   local program includes
   program=$(mktemp -d)/pytorch_pool
-  includes=$(find -L "${places[@]}" "$cuda/include" -name cuda_runtime_api.h \
+  # Not every folder with CUDA's headers has all of them.
+  includes=$(find -L "$cuda/include" "${places[@]}" -path '*/crt/host_defines.h' \
     2> /dev/null | head -n 1)
   run 100 "build of pytorch_pool" g++ -O2 -std=c++17 \
     "$here/pytorch_pool.cc" -o "$program" "-I$torch/include" \
-    "-I${includes%/*}" "-L$torch/lib" -lc10_cuda -lc10 "$cudart" \
+    "-I${includes%/crt/*}" "-L$torch/lib" -Wl,--no-as-needed \
+    -ltorch_cuda -lc10_cuda -lc10 "$cudart" \
     "-Wl,-rpath,$torch/lib:${cudart%/*}"
   run 60 pytorch_pool "$program"
   rm -r "${program%/*}"
