@@ -75,7 +75,7 @@ class Engine {
     if (error == hipSuccess) {
       error = hipStreamGetPriority(callers_->handle(), &priority);
     }
-    benchmark::DoNotOptimize(flags);
+    benchmark::DoNotOptimize(priority);
 #endif
     benchmark::DoNotOptimize(device);
     return error == hipSuccess ? absl::OkStatus()
