@@ -28,6 +28,7 @@
 #include "client.h"
 #include "client_cycle.h"
 #include "external_stream.h"
+#include "floor.h"
 #include "gpu/gpu_choice.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
@@ -208,6 +209,8 @@ absl::Status Run(bool as_table) {
   sections.insert(sections.end(), cycles->begin(), cycles->end());
   sections.push_back(RegisterExternalStream());
 
+  std::vector<Table::Grid> grids = RegisterFloor();
+
   // Without the simulation's model: it changes from benchmark to benchmark, and
   // each one's label has its own.
   std::string gpu = DescribeGpu();
@@ -229,7 +232,7 @@ absl::Status Run(bool as_table) {
                    kAllStreams, " streams on ", devices,
                    devices == 1 ? " device" : " devices",
                    ", created + destroyed"),
-      std::move(sections));
+      std::move(sections), std::move(grids));
   benchmark::RunSpecifiedBenchmarks(&table);
   return absl::OkStatus();
 }
