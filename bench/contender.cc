@@ -129,17 +129,15 @@ class Upstream : public PeerOf<UpstreamCache> {
 template <bool kQuery>
 class RoundRobin : public PeerOf<RoundRobinPool<kQuery>> {
  public:
-  absl::Status Start(int devices, int) override {
-    devices_ = devices;
-    return this->pool_.Fill(devices);
+  absl::Status Start(int devices, int streams) override {
+    kept_ = devices * streams;
+    return this->pool_.Fill(devices, streams);
   }
   absl::Status End() override { return this->pool_.Clear(); }
-  int kept() override {
-    return devices_ * static_cast<int>(this->pool_.kStreams);
-  }
+  int kept() override { return kept_; }
 
  private:
-  int devices_ = 0;
+  int kept_ = 0;
 };
 
 // Streams of a device, made by HIP.

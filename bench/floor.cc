@@ -30,6 +30,8 @@ namespace hip_stream_pool {
 namespace {
 
 constexpr int kMostParked = 1024;
+// Thousands of turns: enough for a median, in seconds.
+constexpr double kMinTime = 0.02;
 // Some 10 us: short enough that most blocks are left in peace.
 constexpr int kBlock = 16;
 

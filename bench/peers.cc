@@ -96,7 +96,7 @@ absl::Status TryOut(const Entry& entry) {
   constexpr int kLimit = 32;
   StreamHandleCache::Get().SetMaxParkedPerKey(kLimit);
   const std::unique_ptr<Peer> peer = entry.make();
-  absl::Status status = peer->Start(/*devices=*/1, /*streams=*/0);
+  absl::Status status = peer->Start(/*devices=*/1, kStreams);
   if (!status.ok()) return status;
   absl::StatusOr<std::vector<hipStream_t>> few = CreateSome(*peer, 5);
   if (!few.ok()) return few.status();

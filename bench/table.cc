@@ -48,6 +48,7 @@ void PrintColumns(std::ostream& out, const std::vector<Line>& lines) {
 
 void PrintTitled(std::ostream& out, const std::string& title,
                  const std::string& note, const std::vector<Line>& lines) {
+  if (lines.size() == 1) return;  // none of it has been run
   out << "\n" << title << "\n";
   if (!note.empty()) out << "  (" << note << ")\n";
   PrintColumns(out, lines);

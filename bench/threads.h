@@ -13,11 +13,8 @@
 
 namespace hip_stream_pool {
 
-// The devices that it takes for each thread to have its own.
-inline constexpr int kMostThreads = 16;
-
 // Registers the benchmarks for a machine with so many devices. Returns what the
-// table shows of them. `quick`: with a third of the work.
+// table shows of them. `quick`: with a quarter of the turns.
 std::vector<Table::Grid> RegisterThreads(int devices, bool quick);
 
 }  // namespace hip_stream_pool

@@ -37,15 +37,6 @@ inline double Median(const std::vector<double>& numbers) {
   return Quantile(numbers, 0.5);
 }
 
-// Each number divided by that of the same turn.
-inline std::vector<double> Ratios(const std::vector<double>& numbers,
-                                  const std::vector<double>& by) {
-  std::vector<double> ratios(numbers.size());
-  std::transform(numbers.begin(), numbers.end(), by.begin(), ratios.begin(),
-                 [](double a, double b) { return a / b; });
-  return ratios;
-}
-
 // What each of `more` has more than the one of `less` of the same turn.
 inline std::vector<double> Differences(const std::vector<double>& more,
                                        const std::vector<double>& less) {

@@ -11,10 +11,10 @@
 #ifndef HIP_STREAM_POOL_BENCH_PEERS_ROUND_ROBIN_POOL_H_
 #define HIP_STREAM_POOL_BENCH_PEERS_ROUND_ROBIN_POOL_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,11 +28,11 @@ namespace hip_stream_pool {
 template <bool kQuery>
 class RoundRobinPool {
  public:
-  static constexpr size_t kStreams = 16;
-
-  absl::Status Fill(int devices) {
+  // RMM's number of streams on a device is a parameter, 16 by default.
+  absl::Status Fill(int devices, int streams) {
     for (int device = 0; device < devices; ++device) {
-      for (hipStream_t& stream : devices_.emplace_back().streams) {
+      devices_.emplace_back().streams.resize(streams);
+      for (hipStream_t& stream : devices_.back().streams) {
         absl::StatusOr<hipStream_t> created = kRaw.create({device});
         if (!created.ok()) return created.status();
         stream = *created;
@@ -43,9 +43,10 @@ class RoundRobinPool {
 
   absl::StatusOr<hipStream_t> Create(const StreamKey& key) {
     Device& device = devices_[key.device_ordinal];
-    for (size_t i = 0; i < kStreams; ++i) {
+    const size_t streams = device.streams.size();
+    for (size_t i = 0; i < streams; ++i) {
       const size_t turn = device.next.fetch_add(1, std::memory_order_relaxed);
-      const hipStream_t stream = device.streams[turn % kStreams];
+      const hipStream_t stream = device.streams[turn % streams];
       if (!kQuery || hipStreamQuery(stream) == hipSuccess) return stream;
     }
     return absl::UnavailableError("every stream is busy");
@@ -66,7 +67,7 @@ class RoundRobinPool {
 
  private:
   struct alignas(64) Device {
-    std::array<hipStream_t, kStreams> streams = {};
+    std::vector<hipStream_t> streams;
     std::atomic<size_t> next{0};
   };
   std::deque<Device> devices_;
