@@ -28,12 +28,12 @@ namespace {
 constexpr int kThreads[] = {1, 2, 4, 8, 16};
 // In all, whatever the number of threads: it makes a difference to HIP.
 constexpr int kStreams = 16;
-// Of this many turns, which are short, the second or third best counts: what
+// Of this many turns, which are short, the second best counts: what
 // else the machine has to do only takes away, and takes most turns if it is
 // busy. Differences that last show in the best turns too.
-constexpr std::chrono::milliseconds kSlice{2};
-constexpr int kTurns = 24;
-constexpr int kQuickTurns = 6;
+constexpr std::chrono::milliseconds kSlice{4};
+constexpr int kTurns = 12;
+constexpr int kQuickTurns = 3;
 constexpr double kQuantile = 0.9;
 
 struct Entry {
@@ -64,8 +64,9 @@ constexpr Entry kEntries[] = {
 // The cycles a second that so many threads get through together, on so many
 // devices: the threads that there are too many of share.
 absl::StatusOr<double> Slice(Contender& contender, int threads, int devices) {
+  using Clock = std::chrono::steady_clock;
   struct alignas(64) Result {
-    double cycles_per_second = 0;
+    int64_t cycles = 0;
     absl::Status status;
   };
   std::vector<Result> results(threads);
@@ -76,30 +77,32 @@ absl::StatusOr<double> Slice(Contender& contender, int threads, int devices) {
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       const int device = i % devices;
-      absl::Status status = HipStatus("hipSetDevice", hipSetDevice(device));
+      const int at_once = contender.cycles_at_once();
+      Result result;
+      result.status = HipStatus("hipSetDevice", hipSetDevice(device));
       ++ready;
       while (!start) std::this_thread::yield();
-      int64_t cycles = 0;
-      const double seconds = Seconds([&] {
-        while (status.ok() && !stop.load(std::memory_order_relaxed)) {
-          status = contender.Cycle(device, contender.cycles_at_once());
-          cycles += contender.cycles_at_once();
-        }
-      });
-      results[i] = {static_cast<double>(cycles) / seconds, status};
+      while (result.status.ok()) {
+        result.status = contender.Cycle(device, at_once);
+        if (stop.load(std::memory_order_relaxed)) break;  // not in time
+        result.cycles += at_once;
+      }
+      results[i] = result;
     });
   }
   while (ready < threads) std::this_thread::yield();
+  const Clock::time_point started = Clock::now();
   start = true;
   std::this_thread::sleep_for(kSlice);
+  const std::chrono::duration<double> time = Clock::now() - started;
   stop = true;
   for (std::thread& thread : running) thread.join();
-  double rate = 0;
+  double cycles = 0;
   for (const Result& result : results) {
     if (!result.status.ok()) return result.status;
-    rate += result.cycles_per_second;
+    cycles += static_cast<double>(result.cycles);
   }
-  return rate;
+  return cycles / time.count();
 }
 
 std::string Counter(const std::string& name, int threads) {
@@ -127,6 +130,9 @@ absl::Status MeasureAll(benchmark::State& state, int devices, int turns) {
       return Quantile(rates[name], kQuantile);
     };
     for (const Entry& entry : kEntries) {
+      if (rate(entry.name) == 0) {
+        return absl::InternalError(absl::StrCat(entry.name, " did nothing"));
+      }
       state.counters[Counter(entry.name, threads)] = rate(entry.name);
     }
     state.counters[Counter("of_bare", threads)] = rate("ours") / rate("bare");
