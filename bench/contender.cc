@@ -63,8 +63,10 @@ struct OurPool {
 class Ours : public PeerOf<OurPool> {
  public:
   absl::Status Start(int devices, int streams) override {
-    std::vector<StreamKey> keys;
-    for (int i = 0; i < devices * streams; ++i) keys.push_back({i % devices});
+    std::vector<StreamKey> keys(static_cast<size_t>(devices) * streams);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      keys[i].device_ordinal = static_cast<int>(i) % devices;
+    }
     absl::Status status = StreamHandleCache::Get().Prewarm(keys);
     before_ = StreamHandleCache::Get().GetStats();
     return status;
@@ -186,7 +188,7 @@ class BareCallsAlone : public Contender {
     static std::atomic<size_t> threads{0};
     thread_local const size_t thread = threads.fetch_add(1);
     std::vector<Parked>& parked = devices_[device].parked();
-    const hipStream_t stream = parked[thread % parked.size()].stream;
+    hipStream_t stream = parked[thread % parked.size()].stream;
     for (int i = 0; i < cycles; ++i) {
       if (!BareCycle(stream)) return BareCallFailed();
     }

@@ -110,7 +110,7 @@ class OneAtATime : public Work {
   bool Bare() {
     bool ok = true;
     for (int i = 0; i < kBlock; ++i) {
-      const hipStream_t stream = lent_.stream(i % lent_.streams());
+      hipStream_t stream = lent_.stream(i % lent_.streams());
       ok &= BareHit<kCalls>(stream);
       ok &= BarePark<kCalls>(stream);
     }
@@ -236,13 +236,14 @@ void Measure(benchmark::State& state, Work& work,
     return Fail(state, absl::StrCat(allocations, " heap allocations"));
   }
 
-  const auto all = [&turns](double Turn::*member) {
-    std::vector<double> numbers;
-    for (const Turn& turn : turns) numbers.push_back(turn.*member);
+  // Of every turn.
+  const auto all = [&turns](const auto& member) {
+    std::vector<double> numbers(turns.size());
+    std::transform(turns.begin(), turns.end(), numbers.begin(),
+                   [&](const Turn& turn) { return std::invoke(member, turn); });
     return numbers;
   };
-  std::vector<double> ours;
-  for (const Turn& turn : turns) ours.push_back(turn.ours());
+  const std::vector<double> ours = all(&Turn::ours);
   const auto report = [&state](const std::string& name,
                                const std::vector<double>& bare,
                                const std::vector<double>& pooled) {
@@ -275,8 +276,9 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
     return claim.ticket && store.Park(*claim.ticket, kMostParked) ==
                                HandleStore::ParkResult::kParked;
   };
+  std::vector<int> values(parked);  // their addresses are the handles
   for (int i = 0; i < parked; ++i) {
-    const auto handle = reinterpret_cast<HandleStore::Handle>(4096L * (i + 1));
+    HandleStore::Handle handle = &values[i];
     store.Add(handle, kind(i), /*identity=*/0);
     if (!park(handle)) return Fail(state, "a new handle was not parked");
   }
@@ -346,7 +348,7 @@ Table::Grid RegisterBooks() {
 std::string Register(const std::string& name,
                      std::function<std::unique_ptr<Work>()> make,
                      std::vector<StreamKey> parked) {
-  const std::string full = "floor/" + name;
+  std::string full = "floor/" + name;
   const int turns = Turns(parked.size());
   benchmark::RegisterBenchmark(
       full.c_str(), [make = std::move(make), parked = std::move(parked)](

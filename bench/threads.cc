@@ -74,6 +74,7 @@ absl::StatusOr<double> Slice(Contender& contender, int threads, int devices) {
   std::atomic<bool> start{false};
   std::atomic<bool> stop{false};
   std::vector<std::thread> running;
+  running.reserve(threads);
   for (int i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       const int device = i % devices;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // UpstreamCache models the cache of stream handles proposed for XLA's ROCm
-// executor, from the text of openxla/xla pull requests 42952 and 44130: one
-// mutex around an ordered map from device, flags and priority to a vector. A
-// destroy asks whether the stream is idle, reads its flags and its priority for
-// the key, and appends it; a create takes the last of the vector and asks HIP
-// nothing. There is no limit and no list of who has what. Written from that
-// description; none of its code is here.
+// executor, from the text of openxla/xla pull requests 42952 and 44130 and the
+// review of ROCm/xla 869: one mutex around an ordered map from device, flags
+// and priority to a vector. A destroy asks whether the stream is idle, reads
+// its flags and its priority for the key, and appends it; a create takes the
+// last and asks nothing. There is no limit and no list of who has what. Written
+// from that description alone.
 #ifndef HIP_STREAM_POOL_BENCH_PEERS_UPSTREAM_CACHE_H_
 #define HIP_STREAM_POOL_BENCH_PEERS_UPSTREAM_CACHE_H_
 
-#include <cstddef>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -36,6 +35,7 @@ class UpstreamCache {
       if (found != idle_.end() && !found->second.empty()) {
         const hipStream_t stream = found->second.back();
         found->second.pop_back();
+        --kept_;
         return stream;
       }
     }
@@ -52,17 +52,16 @@ class UpstreamCache {
     }
     MutexLock lock(mutex_);
     idle_[{device_ordinal, flags, priority}].push_back(stream);
+    ++kept_;
     return absl::OkStatus();
   }
 
   int kept() {
     MutexLock lock(mutex_);
-    size_t kept = 0;
-    for (const auto& [key, streams] : idle_) kept += streams.size();
-    return static_cast<int>(kept);
+    return kept_;
   }
 
-  // Destroys what it has; the model's own, for the next benchmark.
+  // For the next benchmark.
   absl::Status Clear() {
     MutexLock lock(mutex_);
     absl::Status status;
@@ -72,6 +71,7 @@ class UpstreamCache {
       }
     }
     idle_.clear();
+    kept_ = 0;
     return status;
   }
 
@@ -79,6 +79,7 @@ class UpstreamCache {
   Mutex mutex_;
   std::map<std::tuple<int, unsigned int, int>, std::vector<hipStream_t>> idle_
       ABSL_GUARDED_BY(mutex_);
+  int kept_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hip_stream_pool
