@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "meters.h"
+#include "mutex.h"
 #include "peers/raw_hip.h"
 #include "peers/round_robin_pool.h"
 #include "peers/upstream_cache.h"
@@ -102,7 +104,30 @@ class Raw : public PeerOf<RawHip> {
   std::optional<Client> others_;
 };
 
-class Upstream : public PeerOf<UpstreamCache> {
+// For the next benchmark.
+class ClearableUpstreamCache : public UpstreamCache {
+ public:
+  int kept() {
+    MutexLock lock(mutex_);
+    size_t kept = 0;
+    for (const auto& [key, streams] : idle_) kept += streams.size();
+    return static_cast<int>(kept);
+  }
+
+  absl::Status Clear() {
+    MutexLock lock(mutex_);
+    absl::Status status;
+    for (const auto& [key, streams] : idle_) {
+      for (hipStream_t stream : streams) {
+        status.Update(kRaw.destroy(std::get<0>(key), stream));
+      }
+    }
+    idle_.clear();
+    return status;
+  }
+};
+
+class Upstream : public PeerOf<ClearableUpstreamCache> {
  public:
   absl::Status Start(int devices, int streams) override {
     started_with_ = devices * streams;

@@ -35,7 +35,6 @@ class UpstreamCache {
       if (found != idle_.end() && !found->second.empty()) {
         const hipStream_t stream = found->second.back();
         found->second.pop_back();
-        --kept_;
         return stream;
       }
     }
@@ -52,34 +51,13 @@ class UpstreamCache {
     }
     MutexLock lock(mutex_);
     idle_[{device_ordinal, flags, priority}].push_back(stream);
-    ++kept_;
     return absl::OkStatus();
   }
 
-  int kept() {
-    MutexLock lock(mutex_);
-    return kept_;
-  }
-
-  // For the next benchmark.
-  absl::Status Clear() {
-    MutexLock lock(mutex_);
-    absl::Status status;
-    for (auto& [key, streams] : idle_) {
-      for (hipStream_t stream : streams) {
-        status.Update(kRaw.destroy(std::get<0>(key), stream));
-      }
-    }
-    idle_.clear();
-    kept_ = 0;
-    return status;
-  }
-
- private:
+ protected:
   Mutex mutex_;
   std::map<std::tuple<int, unsigned int, int>, std::vector<hipStream_t>> idle_
       ABSL_GUARDED_BY(mutex_);
-  int kept_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace hip_stream_pool
