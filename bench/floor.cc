@@ -273,7 +273,7 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   const auto kind = [kinds](int i) { return HandleStore::Kind{0, i % kinds}; };
   const auto park = [&store](HandleStore::Handle handle) {
     HandleStore::ClaimResult claim = store.Claim(handle);
-    return claim.ticket && store.Park(*claim.ticket, kMostParked) ==
+    return claim.ticket && store.Park(claim.ticket, kMostParked) ==
                                HandleStore::ParkResult::kParked;
   };
   std::vector<int> values(parked);  // their addresses are the handles
@@ -287,9 +287,9 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
                                                                 : parked);
   bool ok = true;
   const auto lend = [&](int i) {
-    std::optional<HandleStore::Ticket> ticket = store.Take(kind(i));
-    ok = ok && ticket && store.Lend(*ticket);
-    return ok ? ticket->handle() : nullptr;
+    const HandleStore::Ticket ticket = store.Take(kind(i));
+    ok = ok && ticket && store.Confirm(ticket);
+    return ticket.handle();
   };
   const int size = static_cast<int>(lent.size());
   const int rounds = std::max(1, kBlock / size);
