@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sequencing_state.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,9 @@
 
 namespace hip_stream_pool {
 namespace {
+
+// How long to sleep between two questions where HIP refuses to block.
+constexpr std::chrono::microseconds kPollInterval{50};
 
 absl::Status InACapture(absl::string_view stream) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -20,6 +25,7 @@ absl::Status InACapture(absl::string_view stream) {
 absl::Status SequencingState::Record(
     const RocmStream& producer,
     absl::FunctionRef<HipResult(HipScope&)> enqueue) {
+  if (IsForkedChild()) return NoHipAnyMore();
   if (!Leave(Phase::kPending, Phase::kRecording)) {
     return absl::FailedPreconditionError(
         "the event was recorded, or failed, before; that stands");
@@ -33,6 +39,7 @@ absl::Status SequencingState::SetError(absl::Status error) {
   if (error.ok()) {
     return absl::InvalidArgumentError("SetError takes an error, not OK");
   }
+  if (IsForkedChild()) return NoHipAnyMore();
   if (!Leave(Phase::kPending, Phase::kRecording)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the event was recorded, or failed, before; not set: ",
@@ -61,10 +68,8 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
   if (consumer.id() == 0) return OwnsNothing();
   if (!MayCallHip()) return NoHipAnyMore();
   absl::Status error = AwaitRecord();
-  if (!error.ok() || consumer.id() == producer_id_ ||
-      complete_.load(std::memory_order_acquire)) {
-    return error;
-  }
+  if (!error.ok() || consumer.id() == producer_id_) return error;
+  if (complete_.load(std::memory_order_acquire)) return this->error();
   HipScope hip(consumer.device_ordinal());
   HipResult result = hip.entered();
   bool capturing = false;
@@ -90,11 +95,13 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
 absl::Status SequencingState::BlockHostUntilComplete() {
   if (!MayCallHip()) return NoHipAnyMore();
   absl::Status error = AwaitRecord();
-  if (!error.ok() || complete_.load(std::memory_order_acquire)) return error;
+  if (!error.ok()) return error;
+  if (complete_.load(std::memory_order_acquire)) return this->error();
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   if (result.ok()) {
     result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
+    if (result.error == hipErrorStreamCaptureUnsupported) result = Poll(hip);
     NoteAnswer(result);
   }
   return ToStatus(hip.Close(result), device_ordinal_);
@@ -102,6 +109,7 @@ absl::Status SequencingState::BlockHostUntilComplete() {
 
 void SequencingState::AndThen(Callback callback) {
   if (!callback) return;
+  if (IsForkedChild()) return std::move(callback)(NoHipAnyMore());
   {
     MutexLock lock(mutex_);
     if (!IsOver(phase_.load(std::memory_order_relaxed))) {
@@ -126,14 +134,16 @@ bool SequencingState::Leave(Phase from, Phase to) {
 }
 
 void SequencingState::Finish(Phase phase, const absl::Status& error) {
+  std::vector<std::promise<void>> waiting;
   std::vector<Callback> callbacks;
   {
     MutexLock lock(mutex_);
     error_ = error;
     phase_.store(phase, std::memory_order_release);
+    waiting.swap(waiting_);
     callbacks.swap(callbacks_);
   }
-  finished_.notify_all();
+  for (std::promise<void>& finished : waiting) finished.set_value();
   for (Callback& callback : callbacks) std::move(callback)(error);
 }
 
@@ -161,23 +171,39 @@ absl::Status SequencingState::RecordNow(
 }
 
 absl::Status SequencingState::AwaitRecord() {
-  MutexLock lock(mutex_);
-  while (!IsOver(phase_.load(std::memory_order_relaxed))) {
-    finished_.wait(mutex_);
+  std::future<void> finished;
+  {
+    MutexLock lock(mutex_);
+    if (IsOver(phase_.load(std::memory_order_relaxed))) return error_;
+    finished = waiting_.emplace_back().get_future();
   }
-  return error_;
+  finished.wait();
+  return error();
+}
+
+HipResult SequencingState::Query(HipScope& hip) {
+  return hip.Call("hipEventQuery", hipEventQuery(event_.get()));
+}
+
+HipResult SequencingState::Poll(HipScope& hip) {
+  for (;;) {
+    HipResult result = Query(hip);
+    if (result.error != hipErrorNotReady) return result;
+    std::this_thread::sleep_for(kPollInterval);
+    if (!MayCallHip()) return kNoHipAnyMore;
+  }
 }
 
 bool SequencingState::QueryIsOver(HipScope& hip) {
-  NoteAnswer(hip.Call("hipEventQuery", hipEventQuery(event_.get())));
+  NoteAnswer(Query(hip));
   return complete_.load(std::memory_order_relaxed);
 }
 
 void SequencingState::NoteAnswer(const HipResult& result) {
-  // HIP 5.6 to 6.0 refuse to answer while there is a capture elsewhere.
   if (result.error == hipErrorNotReady ||
-      result.error == hipErrorStreamCaptureUnsupported) {
-    return;
+      result.error == hipErrorStreamCaptureUnsupported ||
+      result.call == nullptr) {
+    return;  // it says nothing of the work
   }
   const absl::Status error = ToStatus(result, device_ordinal_);
   MutexLock lock(mutex_);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SequencingState is what a SequencingEvent and the buffers that it defines
-// share: whether the event is recorded, the HIP event, the error, the
-// callbacks. It knows no buffer, so the two never keep each other alive.
+// SequencingState is what stands behind a SequencingEvent, which is a part of
+// it: whether the event is recorded, the HIP event, the error, the callbacks.
+// The promise to record it, and the buffers that it defines, share it. It knows
+// neither, so none keeps another alive.
 //
 // Thread-safe. Phases go one way:
 //
@@ -16,8 +17,9 @@
 #define HIP_STREAM_POOL_SRC_SEQUENCING_STATE_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
+#include <future>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,18 +29,24 @@
 #include "absl/status/status.h"
 #include "hip_scope.h"
 #include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/sequencing_event.h"
 #include "mutex.h"
 #include "pooled_event.h"
 
 namespace hip_stream_pool {
 
-class SequencingState {
+class SequencingState : public std::enable_shared_from_this<SequencingState> {
  public:
   using Callback = absl::AnyInvocable<void(const absl::Status&) &&>;
 
   SequencingState() = default;
   SequencingState(const SequencingState&) = delete;
   SequencingState& operator=(const SequencingState&) = delete;
+
+  // The event, for as long as the pointer is kept. Not the promise.
+  std::shared_ptr<SequencingEvent> AsEvent() {
+    return {shared_from_this(), &as_event_};
+  }
 
   // See SequencingEvent, here and below. `enqueue` makes the HIP calls of the
   // work itself, where the producer's device is current.
@@ -68,10 +76,17 @@ class SequencingState {
   }
   // Blocks until the event is recorded or has failed. Returns the error.
   absl::Status AwaitRecord();
-  // Asks HIP whether the recorded work is over: done, or failed.
+  // Asks HIP about the recorded work.
+  HipResult Query(HipScope& hip);
+  // Asks until HIP says something else than that the work is not done. HIP 5.6
+  // to 6.0 don't block while there is a capture on any thread, but answer.
+  HipResult Poll(HipScope& hip);
+  // Whether HIP says that the work is over: done, or failed.
   bool QueryIsOver(HipScope& hip);
   // Notes what HIP answers about the recorded work.
   void NoteAnswer(const HipResult& result);
+
+  SequencingEvent as_event_{*this};
 
   // Set before the phase is kRecorded, and constant from then on.
   PooledEvent event_;
@@ -82,8 +97,11 @@ class SequencingState {
   std::atomic<bool> complete_{false};  // recorded, and the work is over
 
   Mutex mutex_;
-  std::condition_variable_any finished_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  // Of each thread that waits for the record. No condition variable: where
+  // another thread waited when the process forked, the child could not destroy
+  // it.
+  std::vector<std::promise<void>> waiting_ ABSL_GUARDED_BY(mutex_);
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -13,14 +13,13 @@
 
 namespace hip_stream_pool {
 
-// The state is the event without the promise to record it.
+// Keeps the event, and not the promise to record it.
 class TrackedBuffer::Definition {
  public:
   bool Set(const std::shared_ptr<SequencingEvent>& event) {
     MutexLock lock(mutex_);
     if (state_ != nullptr) return false;
-    state_ = event->state_;
-    event_ = event;
+    state_ = event->state_.shared_from_this();
     return true;
   }
 
@@ -29,21 +28,9 @@ class TrackedBuffer::Definition {
     return state_;
   }
 
-  // The event that was set, or one that stands for it where that is gone.
-  std::shared_ptr<SequencingEvent> event() {
-    MutexLock lock(mutex_);
-    std::shared_ptr<SequencingEvent> event = event_.lock();
-    if (event == nullptr) {
-      event.reset(new SequencingEvent(state_));
-      event_ = event;
-    }
-    return event;
-  }
-
  private:
   Mutex mutex_;
   std::shared_ptr<SequencingState> state_ ABSL_GUARDED_BY(mutex_);
-  std::weak_ptr<SequencingEvent> event_ ABSL_GUARDED_BY(mutex_);
 };
 
 TrackedBuffer::TrackedBuffer(void* data, size_t size)
@@ -57,7 +44,7 @@ absl::StatusOr<TrackedBuffer> TrackedBuffer::Slice(size_t offset,
                      " of a buffer of ", size_, " bytes"));
   }
   TrackedBuffer slice = *this;
-  slice.data_ = static_cast<char*>(data_) + offset;
+  if (data_ != nullptr) slice.data_ = static_cast<char*>(data_) + offset;
   slice.size_ = size;
   return slice;
 }
@@ -81,7 +68,7 @@ std::shared_ptr<SequencingEvent> TrackedBuffer::DefinitionEvent(
   if (null_if_past && state->TryIsComplete() == true && state->error().ok()) {
     return nullptr;
   }
-  return definition_->event();
+  return state->AsEvent();
 }
 
 absl::Status TrackedBuffer::WaitUntilDefined(const RocmStream& consumer) const {
@@ -109,7 +96,7 @@ absl::StatusOr<std::shared_ptr<SequencingEvent>> TrackedBuffer::Copy(
     event->SetError(status).IgnoreError();
     return status;
   }
-  status = event->state_->Record(stream, [&](HipScope& hip) {
+  status = event->state_.Record(stream, [&](HipScope& hip) {
     return hip.Call("hipMemcpyAsync", hipMemcpyAsync(to.data(), from, size,
                                                      kind, stream.handle()));
   });

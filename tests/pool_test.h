@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "devices.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "scripted_hip/scripted_hip.h"
 #include "stream_testing.h"
@@ -24,7 +26,7 @@ class PoolTest : public ::testing::Test {
   static constexpr int kDevices = 4;
 
   PoolTest() {
-    hip.SetLockProbe([this] { (void)cache.GetStats(); });
+    hip.SetLockProbe([this] { TakeEveryLock(); });
     StartOver(scripted_hip::Behavior::kHip52);
     scripted_hip::SetCurrentDevice(kCallersDevice);
   }
@@ -62,6 +64,14 @@ class PoolTest : public ::testing::Test {
     return now;
   }
 
+  // Waits where a lock of the pool is held while HIP is called: see LockProbe.
+  void TakeEveryLock() {
+    (void)cache.GetStats();
+    Devices* devices = KnownDevices();
+    if (devices == nullptr) return;
+    for (DeviceEvents& events : devices->events) events.GiveBack(nullptr);
+  }
+
   // A stream of device 0 that is parked.
   hipStream_t Parked(const StreamKey& key = {}) {
     hipStream_t stream = Create(key);
@@ -94,6 +104,7 @@ inline auto IsFailedPrecondition() {
 inline auto IsResourceExhausted() {
   return HasCode(absl::StatusCode::kResourceExhausted);
 }
+inline auto IsCancelled() { return HasCode(absl::StatusCode::kCancelled); }
 inline auto IsInternal() { return HasCode(absl::StatusCode::kInternal); }
 
 }  // namespace hip_stream_pool

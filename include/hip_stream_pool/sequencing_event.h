@@ -16,11 +16,13 @@
 //
 // The pointer that Create returns is a promise to record the event. If all its
 // copies go before that was done, the event fails, and whoever waits hears of
-// it (a TrackedBuffer is not a copy). A callback must not hold one: an event
-// that is never recorded would keep its callback, and that the event.
+// it. A TrackedBuffer is not a copy, nor is the pointer that it gives. A
+// callback must not hold one: an event that is never recorded would keep its
+// callback, and that the event.
 //
 // All members may be called from any thread; none makes a HIP call while a lock
-// is held. Errors, unless stated otherwise:
+// is held. A forked child runs no callback of its parent's. Errors, unless
+// stated otherwise:
 //   the producer's      that of SetError; of the HIP call that recorded the
 //                       event; of the work, where HIP reports it; Cancelled if
 //                       the promise was dropped
@@ -48,7 +50,6 @@ class SequencingEvent {
 
   SequencingEvent(const SequencingEvent&) = delete;
   SequencingEvent& operator=(const SequencingEvent&) = delete;
-  ~SequencingEvent();
 
   // The event now stands for the work on the producer so far.
   // FailedPrecondition if it was recorded or failed before; that stands. After
@@ -80,10 +81,11 @@ class SequencingEvent {
   void AndThen(absl::AnyInvocable<void(const absl::Status&) &&> callback);
 
  private:
+  friend class SequencingState;
   friend class TrackedBuffer;
-  explicit SequencingEvent(std::shared_ptr<SequencingState> state);
+  explicit SequencingEvent(SequencingState& state) : state_(state) {}
 
-  const std::shared_ptr<SequencingState> state_;
+  SequencingState& state_;  // which this is a part of
 };
 
 }  // namespace hip_stream_pool

@@ -46,8 +46,8 @@ class TrackedBuffer {
   absl::Status SetProducerEvent(std::shared_ptr<SequencingEvent> event) const;
 
   // The producer event; nullptr if there is none and, with `null_if_past`, if
-  // its work is done and did not fail. Never blocks. Who holds it holds the
-  // promise to record it, too.
+  // its work is done and did not fail. Never blocks. To hold it is not to hold
+  // the promise to record it.
   std::shared_ptr<SequencingEvent> DefinitionEvent(bool null_if_past) const;
 
   // Later work on the consumer finds the buffer written: WaitOn of the producer
