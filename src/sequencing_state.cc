@@ -2,6 +2,8 @@
 #include "sequencing_state.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -21,6 +23,26 @@ absl::Status InACapture(absl::string_view stream) {
 }
 
 }  // namespace
+
+class SequencingState::Waiter {
+ public:
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    woken_up_.wait(lock, [this] { return woken_; });
+  }
+
+  // Under the lock to the end: Wait then returns, and this may be destroyed.
+  void Wake() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    woken_ = true;
+    woken_up_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable woken_up_;
+  bool woken_ = false;
+};
 
 absl::Status SequencingState::Record(
     const RocmStream& producer,
@@ -134,16 +156,16 @@ bool SequencingState::Leave(Phase from, Phase to) {
 }
 
 void SequencingState::Finish(Phase phase, const absl::Status& error) {
-  std::vector<std::promise<void>> waiting;
+  std::vector<Waiter*> waiters;
   std::vector<Callback> callbacks;
   {
     MutexLock lock(mutex_);
     error_ = error;
     phase_.store(phase, std::memory_order_release);
-    waiting.swap(waiting_);
+    waiters.swap(waiters_);
     callbacks.swap(callbacks_);
   }
-  for (std::promise<void>& finished : waiting) finished.set_value();
+  for (Waiter* waiter : waiters) waiter->Wake();
   for (Callback& callback : callbacks) std::move(callback)(error);
 }
 
@@ -171,13 +193,13 @@ absl::Status SequencingState::RecordNow(
 }
 
 absl::Status SequencingState::AwaitRecord() {
-  std::future<void> finished;
+  Waiter waiter;
   {
     MutexLock lock(mutex_);
     if (IsOver(phase_.load(std::memory_order_relaxed))) return error_;
-    finished = waiting_.emplace_back().get_future();
+    waiters_.push_back(&waiter);
   }
-  finished.wait();
+  waiter.Wait();
   return error();
 }
 

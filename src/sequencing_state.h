@@ -18,7 +18,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -63,6 +62,7 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   absl::Status error();
 
  private:
+  class Waiter;
   enum class Phase { kPending, kRecording, kRecorded, kFailed };
 
   // Leaves `from`, if that is the phase.
@@ -98,10 +98,9 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
 
   Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
-  // Of each thread that waits for the record. No condition variable: where
-  // another thread waited when the process forked, the child could not destroy
-  // it.
-  std::vector<std::promise<void>> waiting_ ABSL_GUARDED_BY(mutex_);
+  // One on the stack of each thread that waits for the record: a condition
+  // variable here could not be destroyed in a child that was forked meanwhile.
+  std::vector<Waiter*> waiters_ ABSL_GUARDED_BY(mutex_);
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
