@@ -69,7 +69,7 @@ class PoolTest : public ::testing::Test {
     (void)cache.GetStats();
     Devices* devices = KnownDevices();
     if (devices == nullptr) return;
-    for (DeviceEvents& events : devices->events) events.GiveBack(nullptr);
+    for (const auto& events : devices->events) events->GiveBack(nullptr);
   }
 
   // A stream of device 0 that is parked.
