@@ -13,7 +13,8 @@ absl::Status AnotherDevicesStream(int device_ordinal) {
                    "): the stream is another device's; nothing was done"));
 }
 
-absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
+absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
+                                                  bool* was_reused) {
   HipScope hip(ordinal_);
   PriorityRange range;
   HipResult result =
@@ -22,6 +23,7 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
   if (result.ok()) {
     const HandleStore::Kind kind{key.flags, range.Clamp(key.priority)};
     stream = Reuse(hip, kind);
+    if (was_reused != nullptr) *was_reused = stream != nullptr;
     if (stream == nullptr) {
       result = CreateNew(hip, kind, &stream);
       if (result.ok()) ++misses_;
@@ -61,6 +63,32 @@ std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
   absl::Status status = ParkOrDestroy(hip, claim.ticket, max_parked_per_key);
   status.Update(ToStatus(hip.Close(), ordinal_));
   return status;
+}
+
+DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
+                                                 int max_parked_per_key) {
+  HandleStore::ClaimResult claim = store_.Claim(stream);
+  switch (claim.state) {
+    case HandleStore::ClaimState::kUnknown:
+      return TakenBack::kUnknown;
+    case HandleStore::ClaimState::kDead:
+      // Its value may be that of a new stream, held back until now.
+      return store_.Has(stream) ? TakenBack::kParkedBefore
+                                : TakenBack::kLeftToCaller;
+    case HandleStore::ClaimState::kParked:
+      return TakenBack::kParkedBefore;
+    case HandleStore::ClaimState::kClaimed:
+      break;
+  }
+  HipScope hip(ordinal_);
+  StreamFinding finding;
+  bool waited = false;
+  if (hip.entered().ok() &&
+      Park(hip, claim.ticket, max_parked_per_key, finding, waited)) {
+    return waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
+  }
+  store_.Remove(claim.ticket);
+  return TakenBack::kLeftToCaller;
 }
 
 absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
@@ -244,15 +272,43 @@ void DeviceStreams::ParkUnseen(hipStream_t stream) {
 absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
                                           const HandleStore::Ticket& ticket,
                                           int max_parked_per_key) {
+  StreamFinding finding;
+  bool waited = false;
+  if (Park(hip, ticket, max_parked_per_key, finding, waited)) {
+    return absl::OkStatus();
+  }
+  // From here on, HIP may give the handle's value to a new stream.
+  if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
+  const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
+  if (finding.verdict == StreamFinding::kGone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("DestroyStream(", ToString(key),
+                     "): the stream was destroyed behind the pool's back (",
+                     finding.call, " says so)"));
+  }
+  // What failed may be the stream's work, which its user wants to know.
+  absl::Status status;
+  if (finding.verdict == StreamFinding::kFailed) {
+    status = ToStatus(finding.result(), key);
+  }
+  const auto stream = static_cast<hipStream_t>(ticket.handle());
+  status.Update(ToStatus(DestroyNow(hip, stream), key));
+  return status;
+}
+
+bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
+                         int max_parked_per_key, StreamFinding& finding,
+                         bool& waited) {
   const auto stream = static_cast<hipStream_t>(ticket.handle());
   HandleStore::Kind read = {};
-  StreamFinding finding =
-      CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
+  finding = CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
   if (finding.verdict == StreamFinding::kFine) {
     finding = CheckNotCapturing(hip, stream);
   }
   if (finding.verdict == StreamFinding::kFine) {
-    finding = WaitUntilIdle(hip, stream);
+    finding = CheckIdle(hip, stream);
+    waited = finding.verdict == StreamFinding::kBusy;
+    if (waited) finding = WaitUntilIdle(hip, stream);
   }
   if (finding.verdict == StreamFinding::kFine) {
     finding = ReadFlagsAndPriority(hip, stream, &read.flags, &read.priority);
@@ -269,7 +325,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
       }
       if (store_.Park(ticket, max_parked_per_key) !=
           HandleStore::ParkResult::kOverLimit) {
-        return absl::OkStatus();
+        return true;
       }
       ++refused_over_limit_;
       break;
@@ -283,23 +339,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
       ++refused_error_;
       break;
   }
-
-  // From here on, HIP may give the handle's value to a new stream.
-  if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
-  const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
-  if (finding.verdict == StreamFinding::kGone) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("DestroyStream(", ToString(key),
-                     "): the stream was destroyed behind the pool's back (",
-                     finding.call, " says so)"));
-  }
-  // What failed may be the stream's work, which its user wants to know.
-  absl::Status status;
-  if (finding.verdict == StreamFinding::kFailed) {
-    status = ToStatus(finding.result(), key);
-  }
-  status.Update(ToStatus(DestroyNow(hip, stream), key));
-  return status;
+  return false;
 }
 
 HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {

@@ -39,12 +39,25 @@ class DeviceStreams {
   DeviceStreams(int ordinal, const AllStreams& all)
       : ordinal_(ordinal), all_(all) {}
 
-  // See CreateStream. The key is this device's; its flags are valid.
-  absl::StatusOr<hipStream_t> Create(const StreamKey& key);
+  // See CreateStream. The key is this device's; its flags are valid. Sets
+  // `was_reused`, if given, to whether the stream was parked.
+  absl::StatusOr<hipStream_t> Create(const StreamKey& key,
+                                     bool* was_reused = nullptr);
 
   // See DestroyStream. Nothing if this device's pool has not made the stream.
   std::optional<absl::Status> Destroy(hipStream_t stream,
                                       int max_parked_per_key);
+
+  // For a caller that destroys through HIP itself what is not to be parked,
+  // and answers with what HIP says of that.
+  enum class TakenBack {
+    kUnknown,          // this device's pool has not made it
+    kParked,           // the pool has it again
+    kParkedAfterWait,  // so, when its work was done
+    kParkedBefore,     // the pool had it: this is a second destroy
+    kLeftToCaller,     // forgotten: unfit to be parked, or dead
+  };
+  TakenBack TakeBack(hipStream_t stream, int max_parked_per_key);
 
   // Destroys a stream that the pool has not made.
   absl::Status DestroyForeign(hipStream_t stream);
@@ -82,6 +95,10 @@ class DeviceStreams {
   void ParkUnseen(hipStream_t stream);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
+  // False if the stream must not be parked; then its ticket is still to be
+  // used. `finding` says in which state it was, `waited` whether it had work.
+  bool Park(HipScope& hip, const HandleStore::Ticket& ticket,
+            int max_parked_per_key, StreamFinding& finding, bool& waited);
   HipResult DestroyNow(HipScope& hip, hipStream_t stream);
   HipResult DestroyAll(HipScope& hip,
                        const std::vector<HandleStore::Ticket>& tickets);

@@ -2,37 +2,18 @@
 #include "hip_stream_pool/stream_handle_cache.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "devices.h"
 #include "hip_scope.h"
+#include "max_parked.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
 namespace hip_stream_pool {
 namespace {
-
-constexpr int kDefaultMaxParkedPerKey = 32;
-
-int MaxParkedFromEnvironment() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
-  const char* text = std::getenv("HIP_STREAM_POOL_MAX_PARKED");
-  if (text == nullptr) return kDefaultMaxParkedPerKey;
-  int limit = 0;
-  if (!absl::SimpleAtoi(text, &limit) || limit < 0) {
-    std::fprintf(stderr,
-                 "hip-stream-pool: HIP_STREAM_POOL_MAX_PARKED is \"%s\", not a "
-                 "number from 0 up; using %d\n",
-                 text, kDefaultMaxParkedPerKey);
-    return kDefaultMaxParkedPerKey;
-  }
-  return limit;
-}
 
 absl::Status CheckFlags(const StreamKey& key) {
   if (key.flags == hipStreamDefault || key.flags == hipStreamNonBlocking) {
