@@ -35,7 +35,7 @@ class NextCall {
 
   hipError_t operator()() const {
     const auto next = reinterpret_cast<hipError_t (*)(Parameters...)>(
-        FindForCaller(name_, caller_));
+        FindForCaller(caller_, name_));
     if (next == nullptr) {
       StandAside("the program calls HIP, and there is none");
       return hipErrorSharedObjectSymbolNotFound;

@@ -108,16 +108,21 @@ void* FindInHip(const char* name) {
   return hip == nullptr ? nullptr : NextDlsym()(hip, name);
 }
 
-void* FindForCaller(const char* name, const void* caller) {
-  if (void* found = FindInGlobalScope(name)) return found;
+void* FindInLibraryOf(const void* caller, const char* name) {
   Dl_info info = {};
-  if (AreThereSeveralHips() && dladdr(caller, &info) != 0) {
-    void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (library != nullptr) {
-      void* found = NextDlsym()(library, name);
-      dlclose(library);
-      if (found != nullptr) return found;
-    }
+  if (dladdr(caller, &info) == 0) return nullptr;
+  // Not the program itself, for which there is only the global scope.
+  void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* found = NextDlsym()(library, name);
+  dlclose(library);
+  return found;
+}
+
+void* FindForCaller(const void* caller, const char* name) {
+  if (void* found = FindInGlobalScope(name)) return found;
+  if (AreThereSeveralHips()) {
+    if (void* found = FindInLibraryOf(caller, name)) return found;
   }
   return FindInHip(name);
 }

@@ -30,8 +30,11 @@ void* FindInGlobalScope(const char* name);
 // stays loaded.
 void* FindInHip(const char* name);
 
-// Likewise for the code at `caller`, and also where several HIPs are loaded.
-void* FindForCaller(const char* name, const void* caller);
+// In the library that has the code at `caller`, and in those that it links.
+void* FindInLibraryOf(const void* caller, const char* name);
+
+// What a call at `caller` would reach, also where several HIPs are loaded.
+void* FindForCaller(const void* caller, const char* name);
 
 }  // namespace hip_stream_pool
 

@@ -44,11 +44,14 @@ std::string Text(double seconds) {
   return text;
 }
 
+int pid_at_load = 0;
+
 void PrintSummary() { Summary::Get().Print(); }
 
 // When this library is loaded: handlers that were added early run late.
 __attribute__((constructor)) void ArrangeSummary() {
   if (!IsSummaryWanted()) return;
+  pid_at_load = getpid();
   std::atexit(PrintSummary);
   at_quick_exit(PrintSummary);
 }
@@ -93,7 +96,8 @@ void Summary::Add(Event event, const Stopwatch& stopwatch) {
 void Summary::Print() {
   const int pid = getpid();
   const bool used = pid_ != 0;
-  if ((used && pid_ != pid) || printed_.exchange(true)) return;
+  if (pid != (used ? pid_.load() : pid_at_load)) return;  // a forked child
+  if (printed_.exchange(true)) return;
   if (!used) {
     // Most programs that a preloaded shell starts have no HIP at all.
     if (CountHips() == 0) return;

@@ -36,7 +36,8 @@ class Summary {
 
   void Add(Event event, const Stopwatch& stopwatch);
 
-  // Prints, once, and not in a child that was forked since the last Add.
+  // Prints, once, and not in a forked child, unless that has used streams and
+  // its parent had not.
   void Print();
 
  private:

@@ -54,24 +54,30 @@ struct DlsymAnswer {
   hip_stream_pool::DlsymFunction next;  // nullptr: decided
 };
 extern "C" __attribute__((visibility("hidden"), used)) DlsymAnswer
-hip_stream_pool_dlsym_answer(void* handle, const char* name) {
+hip_stream_pool_dlsym_answer(void* handle, const char* name,
+                             const void* caller) {
   using hip_stream_pool::FindInGlobalScope;
-  using hip_stream_pool::FindInHip;
   const auto next = hip_stream_pool::NextDlsym();
-  void* interposed = hip_stream_pool::FindInterposed(name);
-  if (interposed == nullptr || handle == RTLD_NEXT) return {nullptr, next};
-  void* found = next(handle, name);
+  const DlsymAnswer undecided = {nullptr, next};
+  void* const interposed = hip_stream_pool::FindInterposed(name);
+  if (interposed == nullptr) return undecided;
+  void* found = next(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
   if (found == interposed) {
-    // In the global scope, where this library has it also when no HIP is
-    // loaded. Then there is no such function; let dlerror say so.
-    if (FindInHip(name) != nullptr) return {interposed, nullptr};
-    return {FindInGlobalScope(name), nullptr};
+    // Found where this library is, in the global scope. Without it, would HIP
+    // have been? If not, the second search leaves what dlerror is to say.
+    const bool there =
+        FindInGlobalScope(name) != nullptr ||
+        (handle == RTLD_DEFAULT &&
+         hip_stream_pool::FindInLibraryOf(caller, name) != nullptr);
+    if (!there) return {FindInGlobalScope(name), nullptr};
+    return undecided;
   }
-  if (found != nullptr && found == FindInHip(name) &&
+  if (handle != RTLD_NEXT && found != nullptr &&
+      found == hip_stream_pool::FindInHip(name) &&
       hip_stream_pool::IsSwitchedOn()) {
     return {interposed, nullptr};
   }
-  return {nullptr, next};
+  return undecided;
 }
 
 asm(R"(
@@ -82,6 +88,7 @@ asm(R"(
 dlsym:
   .cfi_startproc
   endbr64
+  movq (%rsp), %rdx
   pushq %rdi
   .cfi_adjust_cfa_offset 8
   pushq %rsi
