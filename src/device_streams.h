@@ -76,8 +76,9 @@ class DeviceStreams {
 
  private:
   // In HIP the least urgent priority is the larger number; here, least below
-  // greatest means that the device has not been asked yet.
-  struct PriorityRange {
+  // greatest means that the device has not been asked yet. Aligned so that
+  // reading it takes no library of atomic operations.
+  struct alignas(2 * sizeof(int)) PriorityRange {
     int least = INT_MIN;
     int greatest = INT_MAX;
 

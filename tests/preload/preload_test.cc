@@ -205,7 +205,10 @@ TEST(PreloadTest, SixteenThreadsOnAllDevicesOwnTheirStreamsAlone) {
 TEST(PreloadTest, AProgramEndsAsItDoes) {
   const auto ends = [](const char* way, int code) {
     SCOPED_TRACE(way);
-    Comparison({"program_ends", way}).ExpectEndedWith(code);
+    const Comparison end({"program_ends", way});
+    EXPECT_EQ(end.with.status, end.without.status);
+    // 6.4 crashes when another thread than main calls exit.
+    if (WIFEXITED(end.without.status)) end.ExpectEndedWith(code);
   };
   ends("NothingUsed", 0);
   ends("LiveStreams", 0);
