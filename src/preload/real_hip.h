@@ -46,6 +46,7 @@
 namespace hip_stream_pool {
 
 struct RealHip {
+  // NOLINTBEGIN(bugprone-macro-parentheses): names.
 #define DECLARE(function, parameters, arguments) \
   decltype(&::function) function = nullptr;
   HIP_STREAM_POOL_REQUIRED_FUNCTIONS(DECLARE)
@@ -55,6 +56,7 @@ struct RealHip {
 #define DECLARE(function) decltype(&::function) function = nullptr;
   HIP_STREAM_POOL_OTHER_FUNCTIONS(DECLARE)
 #undef DECLARE
+  // NOLINTEND(bugprone-macro-parentheses)
 
   bool in_global_scope = false;
 };

@@ -71,10 +71,10 @@ void Summary::Times::Add(std::chrono::nanoseconds time) {
 }
 
 double Summary::Times::MedianSeconds() const {
-  std::vector<int64_t> sorted(nanoseconds_,
-                              nanoseconds_ + std::min(count(), kKept));
-  if (sorted.empty()) return 0;
-  const auto middle = sorted.begin() + (sorted.size() - 1) / 2;
+  const int64_t kept = std::min(count(), kKept);
+  if (kept == 0) return 0;
+  std::vector<int64_t> sorted(nanoseconds_, nanoseconds_ + kept);
+  const auto middle = sorted.begin() + (kept - 1) / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());
   return static_cast<double>(*middle) / 1e9;
 }
@@ -115,9 +115,11 @@ void Summary::Print() {
   const Times& destroyed = times_[kDestroyed];
   // What HIP was not seen to take counts as nothing. A stream that was parked
   // after a wait is not among these: HIP would have waited as well.
-  const double saved =
-      hit.count() * (miss.MedianSeconds() - hit.MedianSeconds()) +
-      parked.count() * (destroyed.MedianSeconds() - parked.MedianSeconds());
+  const auto saved_by = [](const Times& pool, const Times& hip) {
+    return static_cast<double>(pool.count()) *
+           (hip.MedianSeconds() - pool.MedianSeconds());
+  };
+  const double saved = saved_by(hit, miss) + saved_by(parked, destroyed);
   const auto text = [](const Times& times) {
     return times.count() == 0 ? "not measured" : Text(times.MedianSeconds());
   };
