@@ -17,7 +17,6 @@
 #include "preload/real_hip.h"
 #include "preload/summary.h"
 #include "process_lifetime.h"
-#include "stream_calls.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -132,7 +131,7 @@ hipError_t AnswerForDeadStream(const RealHip& hip) {
 template <typename Next>
 hipError_t Destroy(hipStream_t stream, const Next& next) {
   const RealHip* hip = KnownRealHip();
-  if (hip == nullptr || IsSpecialStream(stream) || !MayCallHip()) return next();
+  if (hip == nullptr || !MayCallHip()) return next();
   const Stopwatch stopwatch;
   switch (TakeBack(stream)) {
     case TakenBack::kUnknown:

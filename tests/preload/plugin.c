@@ -13,6 +13,7 @@ void UseStreams(void) {
     printf("%d ", hipStreamCreate(&a));
     printf("%d ", hipStreamCreate(&b));
     printf("%d ", a != b);
+    printf("%d ", hipStreamQuery(a)); /* is it of the same HIP? */
     printf("%d ", hipStreamDestroy(a));
     printf("%d\n", hipStreamDestroy(b));
   }

@@ -158,6 +158,16 @@ TEST_P(PreloadedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
   EXPECT_EQ(hipStreamDestroy(next), hipSuccess);
 }
 
+TEST_P(PreloadedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
+  hip.ReuseHandles();
+  hipStream_t parked = Create();
+  EXPECT_EQ(hipStreamDestroy(parked), hipSuccess);
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hipStream_t masked = hip.CreateElsewhere(0, hipStreamNonBlocking, 0);
+  ASSERT_EQ(masked, parked);
+  EXPECT_NE(Create(), masked);
+}
+
 #ifdef SCRIPTED_HIP_IS_7_1
 TEST_P(PreloadedTest, TheNextUserFindsNoAttributeOfTheLast) {
   hipStream_t stream = Create();
