@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "devices.h"
 #include "hip/hip_runtime_api.h"
+#include "hip_scope.h"
 #include "max_parked.h"
 #include "preload/environment.h"
 #include "preload/next_definition.h"
@@ -117,15 +118,23 @@ TakenBack TakeBack(hipStream_t stream) {
   return TakenBack::kUnknown;
 }
 
-// HIP's answer, last error included, for a stream that does not exist: asked
-// about something that never was one. hipStreamDestroy checks the handle up to
-// 6.4, hipStreamGetDevice in every version that has it.
+// What HIP answers, last error included, when asked to destroy a stream that
+// does not exist; hipSuccess if this one does, or HIP can't tell. From 7.0 on
+// hipStreamDestroy itself does not check. hipStreamGetDevice does, with the
+// same answer, in every version that has it.
+hipError_t CheckExists(const RealHip& hip, hipStream_t stream) {
+  hipDevice_t device = 0;
+  return hip.hipStreamGetDevice == nullptr
+             ? hipSuccess
+             : hip.hipStreamGetDevice(stream, &device);
+}
+
+// The same answer where the stream does exist and is the pool's.
 hipError_t AnswerForDeadStream(const RealHip& hip) {
   alignas(64) static char no_stream[64];
   const auto stream = reinterpret_cast<hipStream_t>(no_stream);
-  if (hip.hipStreamGetDevice == nullptr) return hip.hipStreamDestroy(stream);
-  hipDevice_t device = 0;
-  return hip.hipStreamGetDevice(stream, &device);
+  const hipError_t error = CheckExists(hip, stream);
+  return error != hipSuccess ? error : hip.hipStreamDestroy(stream);
 }
 
 template <typename Next>
@@ -146,8 +155,10 @@ hipError_t Destroy(hipStream_t stream, const Next& next) {
     case TakenBack::kLeftToCaller:
       break;
   }
+  hipError_t error = CheckExists(*hip, stream);
+  if (SaysNoSuchStream(error)) return error;
   const Stopwatch of_destroy;
-  const hipError_t error = hip->hipStreamDestroy(stream);
+  error = hip->hipStreamDestroy(stream);
   if (error == hipSuccess) Summary::Get().Add(Summary::kDestroyed, of_destroy);
   return error;
 }

@@ -158,6 +158,17 @@ TEST_P(PreloadedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
   EXPECT_EQ(hipStreamDestroy(next), hipSuccess);
 }
 
+TEST_P(PreloadedTest, NoDeadStreamIsHandedToHip) {
+  hipStream_t of_reset = Create();
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hipStream_t elsewhere = Create();
+  hip.DestroyElsewhere(elsewhere);
+  for (hipStream_t stream : {of_reset, elsewhere}) {
+    EXPECT_EQ(hipStreamDestroy(stream), hipErrorContextIsDestroyed);
+    EXPECT_EQ(LastError(), hipErrorContextIsDestroyed);
+  }
+}
+
 TEST_P(PreloadedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
   hip.ReuseHandles();
   hipStream_t parked = Create();
