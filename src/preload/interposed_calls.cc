@@ -87,12 +87,12 @@ hipError_t Create(hipStream_t* stream, unsigned int flags, int priority,
   if (hip == nullptr || hip->hipGetDevice(&device) != hipSuccess) {
     return next();
   }
-  absl::StatusOr<Devices*> devices = GetDevicesWith(device);
-  if (!devices.ok()) return next();
+  Devices* devices = nullptr;
+  if (!GetDevicesWith(device, &devices).ok()) return next();
   const Stopwatch stopwatch;
   bool was_reused = false;
-  absl::StatusOr<hipStream_t> made = (*devices)->streams[device].Create(
-      {device, flags, priority}, &was_reused);
+  absl::StatusOr<hipStream_t> made =
+      devices->streams[device]->Create({device, flags, priority}, &was_reused);
   if (!made.ok()) return next();
   Summary::Get().Add(was_reused ? Summary::kHit : Summary::kMiss, stopwatch);
   *stream = *made;
@@ -109,7 +109,7 @@ TakenBack TakeBack(hipStream_t stream) {
   const size_t count = devices->streams.size();
   for (size_t i = 0; i < count; ++i) {
     const size_t device = (last + i) % count;
-    const TakenBack taken = devices->streams[device].TakeBack(stream, limit);
+    const TakenBack taken = devices->streams[device]->TakeBack(stream, limit);
     if (taken != TakenBack::kUnknown) {
       last = device;
       return taken;
@@ -174,8 +174,8 @@ hipError_t Reset(const Next& next) {
   const hipError_t error = next();
   // Not before: a stream that is created meanwhile would die unseen.
   if (error == hipSuccess && devices != nullptr && devices->Has(device)) {
-    devices->streams[device].Invalidate();
-    devices->events[device].Invalidate();
+    devices->streams[device]->Invalidate();
+    devices->events[device]->Invalidate();
   }
   return error;
 }

@@ -22,9 +22,7 @@ namespace {
 StreamCacheStats ReadStats() {
   StreamCacheStats stats;
   if (Devices* devices = KnownDevices()) {
-    for (const DeviceStreams& device : devices->streams) {
-      device.AddStatsTo(stats);
-    }
+    for (const auto& device : devices->streams) device->AddStatsTo(stats);
   }
   return stats;
 }
