@@ -285,7 +285,7 @@ Table::Section RegisterPhases(int devices, const DriverCosts& costs) {
   return section;
 }
 
-Table::Section RegisterSoak(int devices) {
+Table::Section RegisterSoak(int devices, bool quick) {
   const auto add = [devices](const std::string& name, const StreamCalls& calls,
                              int cycles) {
     Register(name,
@@ -296,8 +296,8 @@ Table::Section RegisterSoak(int devices) {
         ->Iterations(cycles)
         ->Repetitions(1);
   };
-  add("soak_raw", kRaw, kRawSoakCycles);
-  add("soak_pooled", kPooled, kSoakCycles);
+  add("soak_raw", kRaw, quick ? kRawSoakCycles / 10 : kRawSoakCycles);
+  add("soak_pooled", kPooled, quick ? kSoakCycles / 10 : kSoakCycles);
   Table::Section section;
   section.title = "Whole clients one after the other. No driver costs";
   section.note =
@@ -344,7 +344,7 @@ Table::Section RegisterBesideParked() {
 }  // namespace
 
 absl::StatusOr<std::vector<Table::Section>> RegisterClientCycles(
-    int devices, const DriverCosts& no_costs) {
+    int devices, const DriverCosts& no_costs, bool quick) {
   std::vector<Table::Section> sections;
   if (simulated_hsa::Control* gpu = simulated_hsa::Get()) {
     Client client(KeysOfAllDevices(devices));
@@ -353,7 +353,7 @@ absl::StatusOr<std::vector<Table::Section>> RegisterClientCycles(
     sections.push_back(RegisterPhases(devices, *mi300x));
   }
   sections.push_back(RegisterPhases(devices, no_costs));
-  sections.push_back(RegisterSoak(devices));
+  sections.push_back(RegisterSoak(devices, quick));
   sections.push_back(RegisterBesideParked());
   return sections;
 }

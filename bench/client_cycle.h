@@ -17,8 +17,9 @@ namespace hip_stream_pool {
 
 // Registers the benchmarks, with the costs of the MI300X if the GPU is
 // simulated, and with none added. Returns what the table shows of them.
+// `quick`: with a tenth of the clients one after the other.
 absl::StatusOr<std::vector<Table::Section>> RegisterClientCycles(
-    int devices, const DriverCosts& no_costs);
+    int devices, const DriverCosts& no_costs, bool quick);
 
 }  // namespace hip_stream_pool
 

@@ -71,11 +71,11 @@ class Engine {
     }
     benchmark::DoNotOptimize(streams);
 #else
-    unsigned int flags = 0;
+    int priority = 0;
     if (error == hipSuccess) {
-      error = hipStreamGetFlags(callers_->handle(), &flags);
+      error = hipStreamGetPriority(callers_->handle(), &priority);
     }
-    benchmark::DoNotOptimize(flags);
+    benchmark::DoNotOptimize(priority);
 #endif
     benchmark::DoNotOptimize(device);
     return error == hipSuccess ? absl::OkStatus()

@@ -2,12 +2,14 @@
 //
 // What a client's streams cost, raw and through the pool: creating them all and
 // destroying them all, one stream after the other on one thread. And what a
-// whole client costs: see client_cycle.h; and a run on a caller's stream:
-// external_stream.h.
+// whole client costs: see client_cycle.h; a run on a caller's stream:
+// external_stream.h; the pool beside the HIP calls that it needs: floor.h;
+// beside others: peers.h; and with threads: threads.h.
 //
-//   stream_benchmark [--table] [--benchmark_...]
+//   stream_benchmark [--table] [--quick] [--benchmark_...]
 //
-// --table prints tables with the medians instead of a line a benchmark. Exits
+// --table prints tables with the medians instead of a line a benchmark. --quick
+// does less of what has a fixed number of repetitions of its own. Exits
 // with 1 if a benchmark failed: a HIP call, or a pool that did not do what the
 // benchmark's name says.
 //
@@ -28,13 +30,16 @@
 #include "client.h"
 #include "client_cycle.h"
 #include "external_stream.h"
+#include "floor.h"
 #include "gpu/gpu_choice.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "meters.h"
 #include "mi300x_costs.h"
+#include "peers.h"
 #include "simulated_hsa/simulated_hsa.h"
 #include "table.h"
+#include "threads.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -171,13 +176,14 @@ absl::Status WarmUp(int devices) {
   return status;
 }
 
-absl::Status Run(bool as_table) {
+absl::Status Run(bool as_table, bool quick) {
   int devices = 0;
   if (hipError_t error = hipGetDeviceCount(&devices);
       error != hipSuccess || devices == 0) {
     return absl::UnavailableError(absl::StrCat(
         "HIP has no device: hipGetDeviceCount: ", hipGetErrorName(error)));
   }
+  const int all_devices = devices;
   devices = std::min(devices, kDevices);
   if (absl::Status status = WarmUp(devices); !status.ok()) return status;
 
@@ -203,10 +209,16 @@ absl::Status Run(bool as_table) {
   sections.push_back(RegisterAll(costs, devices));
 
   absl::StatusOr<std::vector<Table::Section>> cycles =
-      RegisterClientCycles(devices, costs);
+      RegisterClientCycles(devices, costs, quick);
   if (!cycles.ok()) return cycles.status();
   sections.insert(sections.end(), cycles->begin(), cycles->end());
   sections.push_back(RegisterExternalStream());
+
+  std::vector<Table::Grid> grids = RegisterFloor();
+  for (std::vector<Table::Grid> more :
+       {RegisterPeers(), RegisterThreads(all_devices, quick)}) {
+    grids.insert(grids.end(), more.begin(), more.end());
+  }
 
   // Without the simulation's model: it changes from benchmark to benchmark, and
   // each one's label has its own.
@@ -221,7 +233,9 @@ absl::Status Run(bool as_table) {
       absl::StrCat("A client creates all its streams, then destroys them all; "
                    "one thread, median times.\n"
                    "raw: HIP's own calls. pooled: every client but the first. "
-                   "1 and 14 streams are on one device, 112 on all.\n"
+                   "1 and 14 streams are on one device, 112 on ",
+                   devices,
+                   ".\n"
                    "driver calls: memory, queues and signals that HIP asks the "
                    "driver for, or gives back.\nGPU: ",
                    gpu),
@@ -229,7 +243,7 @@ absl::Status Run(bool as_table) {
                    kAllStreams, " streams on ", devices,
                    devices == 1 ? " device" : " devices",
                    ", created + destroyed"),
-      std::move(sections));
+      std::move(sections), std::move(grids));
   benchmark::RunSpecifiedBenchmarks(&table);
   return absl::OkStatus();
 }
@@ -243,12 +257,20 @@ int main(int argc, char** argv) {
   hip_stream_pool::ChooseGpu(argv);
 
   benchmark::Initialize(&argc, argv);
-  const bool as_table = argc == 2 && std::strcmp(argv[1], "--table") == 0;
-  if (argc > 1 && !as_table) {
-    std::fprintf(stderr, "usage: %s [--table] [--benchmark_...]\n", argv[0]);
-    return 2;
+  bool as_table = false;
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--table") == 0) {
+      as_table = true;
+    } else if (std::strcmp(argv[i], "--quick") == 0) {
+      quick = true;
+    } else {
+      std::fprintf(stderr, "usage: %s [--table] [--quick] [--benchmark_...]\n",
+                   argv[0]);
+      return 2;
+    }
   }
-  absl::Status status = hip_stream_pool::Run(as_table);
+  absl::Status status = hip_stream_pool::Run(as_table, quick);
   if (!status.ok()) {
     std::fprintf(stderr, "stream_benchmark: %s\n", status.ToString().c_str());
     return 1;

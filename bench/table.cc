@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,16 +14,14 @@ namespace {
 
 // Three digits, which is more than the measurements are good for.
 std::string Digits(double number) {
-  return absl::StrFormat("%.*f",
-                         number < 10    ? 2
-                         : number < 100 ? 1
-                                        : 0,
-                         number);
+  const double size = std::abs(number);
+  return absl::StrFormat("%.*f", size < 10 ? 2 : size < 100 ? 1 : 0, number);
 }
 
 std::string Time(double seconds) {
-  if (seconds < 1e-6) return absl::StrCat(Digits(seconds * 1e9), " ns");
-  if (seconds < 1e-3) return absl::StrCat(Digits(seconds * 1e6), " us");
+  const double size = std::abs(seconds);
+  if (size < 1e-6) return absl::StrCat(Digits(seconds * 1e9), " ns");
+  if (size < 1e-3) return absl::StrCat(Digits(seconds * 1e6), " us");
   return absl::StrCat(Digits(seconds * 1e3), " ms");
 }
 
@@ -47,13 +46,22 @@ void PrintColumns(std::ostream& out, const std::vector<Line>& lines) {
   }
 }
 
+void PrintTitled(std::ostream& out, const std::string& title,
+                 const std::string& note, const std::vector<Line>& lines) {
+  if (lines.size() == 1) return;  // none of it has been run
+  out << "\n" << title << "\n";
+  if (!note.empty()) out << "  (" << note << ")\n";
+  PrintColumns(out, lines);
+}
+
 }  // namespace
 
 Table::Table(std::string heading, std::string headline,
-             std::vector<Section> sections)
+             std::vector<Section> sections, std::vector<Grid> grids)
     : heading_(std::move(heading)),
       headline_(std::move(headline)),
-      sections_(std::move(sections)) {}
+      sections_(std::move(sections)),
+      grids_(std::move(grids)) {}
 
 bool Table::ReportContext(const Context&) {
   // At once, so that the person who waits knows for what.
@@ -79,12 +87,25 @@ void Table::ReportRuns(const std::vector<Run>& runs) {
   }
 }
 
-std::string Table::Cell(const Row& row, const Result& result) {
+std::string Table::Format(double number, Unit unit) {
+  switch (unit) {
+    case Unit::kTime:
+      return Time(number);
+    case Unit::kNumber:
+      return Number(number);
+    case Unit::kMillions:
+      return absl::StrCat(Digits(number / 1e6), " M");
+    case Unit::kRatio:
+      return absl::StrFormat("%.2f", number);
+  }
+  return "";
+}
+
+std::string Table::CellOf(const Row& row, const Result& result) {
   if (row.counter.empty()) return Time(result.seconds);
   auto counter = result.counters.find(row.counter);
   if (counter == result.counters.end()) return "not known";
-  return row.unit == Unit::kTime ? Time(counter->second)
-                                 : Number(counter->second);
+  return Format(counter->second, row.unit);
 }
 
 std::string Table::Ratio(const Row& row, const Result& left,
@@ -110,6 +131,7 @@ void Table::Finalize() {
   std::ostream& out = GetOutputStream();
   std::vector<std::string> headlines;
   for (const Section& section : sections_) Print(section, headlines);
+  for (const Grid& grid : grids_) Print(grid);
   out << "\n"
       << headline_ << ": " << absl::StrJoin(headlines, "; ") << "."
       << std::endl;
@@ -129,7 +151,7 @@ void Table::Print(const Section& section, std::vector<std::string>& headlines) {
     const Result* left = Find(row.left);
     const Result* right = Find(row.right);
     if (left == nullptr || right == nullptr) continue;
-    Line line = {row.name, Cell(row, *left), Cell(row, *right)};
+    Line line = {row.name, CellOf(row, *left), CellOf(row, *right)};
     if (section.compares) {
       line.push_back(Ratio(row, *left, *right));
       line.push_back(DriverCalls(row, *left));
@@ -143,10 +165,28 @@ void Table::Print(const Section& section, std::vector<std::string>& headlines) {
     lines.push_back(std::move(line));
   }
 
-  std::ostream& out = GetOutputStream();
-  out << "\n" << section.title << "\n";
-  if (!section.note.empty()) out << "  (" << section.note << ")\n";
-  PrintColumns(out, lines);
+  PrintTitled(GetOutputStream(), section.title, section.note, lines);
+}
+
+void Table::Print(const Grid& grid) {
+  std::vector<Line> lines = {grid.headings};
+  for (const std::vector<Cell>& row : grid.rows) {
+    Line line;
+    for (const Cell& cell : row) {
+      if (cell.benchmark.empty()) {
+        line.push_back(cell.text);
+        continue;
+      }
+      const Result* result = Find(cell.benchmark);
+      if (result == nullptr) break;
+      auto counter = result->counters.find(cell.counter);
+      line.push_back(counter == result->counters.end()
+                         ? "not known"
+                         : Format(counter->second, cell.unit));
+    }
+    if (line.size() == row.size()) lines.push_back(std::move(line));
+  }
+  PrintTitled(GetOutputStream(), grid.title, grid.note, lines);
 }
 
 }  // namespace hip_stream_pool

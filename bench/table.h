@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -19,7 +20,7 @@ inline constexpr char kDriverCalls[] = "driver_calls";
 
 class Table : public benchmark::BenchmarkReporter {
  public:
-  enum class Unit { kTime, kNumber };
+  enum class Unit { kTime, kNumber, kMillions, kRatio };
 
   // Two benchmarks side by side.
   struct Row {
@@ -45,8 +46,32 @@ class Table : public benchmark::BenchmarkReporter {
     std::string headline_where = {};
   };
 
+  // Words, or a counter of a benchmark.
+  struct Cell {
+    static Cell Text(std::string text) { return {std::move(text)}; }
+    static Cell Time(std::string benchmark, std::string counter) {
+      return {"", std::move(benchmark), std::move(counter), Unit::kTime};
+    }
+    static Cell Of(std::string benchmark, std::string counter, Unit unit) {
+      return {"", std::move(benchmark), std::move(counter), unit};
+    }
+
+    std::string text;
+    std::string benchmark = {};
+    std::string counter = {};
+    Unit unit = Unit::kTime;
+  };
+  // More than two benchmarks side by side. A row is left out if one of its
+  // benchmarks has not been run.
+  struct Grid {
+    std::string title;
+    std::string note = {};
+    std::vector<std::string> headings = {};
+    std::vector<std::vector<Cell>> rows = {};
+  };
+
   Table(std::string heading, std::string headline,
-        std::vector<Section> sections);
+        std::vector<Section> sections, std::vector<Grid> grids);
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
@@ -57,16 +82,19 @@ class Table : public benchmark::BenchmarkReporter {
     double seconds = 0;
     std::map<std::string, double> counters;
   };
-  static std::string Cell(const Row& row, const Result& result);
+  static std::string Format(double number, Unit unit);
+  static std::string CellOf(const Row& row, const Result& result);
   static std::string Ratio(const Row& row, const Result& left,
                            const Result& right);
   static std::string DriverCalls(const Row& row, const Result& result);
   const Result* Find(const std::string& benchmark) const;
   void Print(const Section& section, std::vector<std::string>& headlines);
+  void Print(const Grid& grid);
 
   const std::string heading_;
   const std::string headline_;
   const std::vector<Section> sections_;
+  const std::vector<Grid> grids_;
   std::map<std::string, Result> results_;  // medians, by benchmark
 };
 

@@ -13,16 +13,18 @@ absl::Status AnotherDevicesStream(int device_ordinal) {
                    "): the stream is another device's; nothing was done"));
 }
 
-absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
+absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
+                                                  bool* was_reused) {
   HipScope hip(ordinal_);
-  HipResult result = hip.entered();
-  HandleStore::Kind kind{key.flags, key.priority};
-  if (result.ok()) result = ClampPriority(hip, &kind.priority);
+  PriorityRange range;
+  HipResult result =
+      hip.entered().ok() ? GetPriorityRange(hip, &range) : hip.entered();
   hipStream_t stream = nullptr;
   if (result.ok()) {
-    if (std::optional<hipStream_t> reused = Reuse(hip, kind)) {
-      stream = *reused;
-    } else {
+    const HandleStore::Kind kind{key.flags, range.Clamp(key.priority)};
+    stream = Reuse(hip, kind);
+    if (was_reused != nullptr) *was_reused = stream != nullptr;
+    if (stream == nullptr) {
       result = CreateNew(hip, kind, &stream);
       if (result.ok()) ++misses_;
     }
@@ -33,7 +35,7 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key) {
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
   if (have_stream) ParkUnseen(stream);
-  return ToStatus(result, ToString(key));
+  return ToStatus(result, key);
 }
 
 std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
@@ -54,28 +56,53 @@ std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
   HipScope hip(ordinal_);
   if (!hip.entered().ok()) {
     // Trim can still free it.
-    store_.SetAside(*claim.ticket);
+    store_.SetAside(claim.ticket);
     ++refused_error_;
-    return ToStatus(hip.entered(), absl::StrCat("device ", ordinal_));
+    return ToStatus(hip.entered(), ordinal_);
   }
-  absl::Status status = ParkOrDestroy(hip, *claim.ticket, max_parked_per_key);
-  status.Update(ToStatus(hip.Close(), absl::StrCat("device ", ordinal_)));
+  absl::Status status = ParkOrDestroy(hip, claim.ticket, max_parked_per_key);
+  status.Update(ToStatus(hip.Close(), ordinal_));
   return status;
 }
 
-absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
-  const std::string where = absl::StrCat("device ", ordinal_);
+DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
+                                                 int max_parked_per_key) {
+  HandleStore::ClaimResult claim = store_.Claim(stream);
+  switch (claim.state) {
+    case HandleStore::ClaimState::kUnknown:
+      return TakenBack::kUnknown;
+    case HandleStore::ClaimState::kDead:
+      // Its value may be that of a new stream, held back until now.
+      return store_.Has(stream) ? TakenBack::kParkedBefore
+                                : TakenBack::kLeftToCaller;
+    case HandleStore::ClaimState::kParked:
+      return TakenBack::kParkedBefore;
+    case HandleStore::ClaimState::kClaimed:
+      break;
+  }
   HipScope hip(ordinal_);
-  if (!hip.entered().ok()) return ToStatus(hip.entered(), where);
+  StreamFinding finding;
+  bool waited = false;
+  if (hip.entered().ok() &&
+      Park(hip, claim.ticket, max_parked_per_key, finding, waited)) {
+    return waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
+  }
+  store_.Remove(claim.ticket);
+  return TakenBack::kLeftToCaller;
+}
+
+absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
+  HipScope hip(ordinal_);
+  if (!hip.entered().ok()) return ToStatus(hip.entered(), ordinal_);
   StreamFinding finding = CheckDevice(hip, stream, ordinal_);
-  HipResult result = finding.result;
+  HipResult result = finding.result();
   if (finding.verdict == StreamFinding::kFine) {
     ++refused_foreign_;
     result = DestroyNow(hip, stream);
   }
   const bool is_another_devices =
       result.ok() && finding.verdict == StreamFinding::kGone;
-  absl::Status status = ToStatus(hip.Close(result), where);
+  absl::Status status = ToStatus(hip.Close(result), ordinal_);
   if (is_another_devices) {
     return AnotherDevicesStream(ordinal_);
   }
@@ -92,33 +119,28 @@ absl::Status DeviceStreams::Prewarm(const StreamKey& key, int wanted) {
   if (result.ok()) {
     HandleStore::ClaimResult claim = store_.Claim(stream);
     // Another thread may have prewarmed the same key meanwhile.
-    if (claim.ticket && store_.Park(*claim.ticket, wanted) ==
+    if (claim.ticket && store_.Park(claim.ticket, wanted) ==
                             HandleStore::ParkResult::kOverLimit) {
-      if (store_.Remove(*claim.ticket)) result = DestroyNow(hip, stream);
+      if (store_.Remove(claim.ticket)) result = DestroyNow(hip, stream);
     }
   }
-  return ToStatus(hip.Close(result), ToString(key));
+  return ToStatus(hip.Close(result), key);
 }
 
 absl::StatusOr<StreamKey> DeviceStreams::Normalize(const StreamKey& key) {
   HipScope hip(ordinal_);
   HipResult result = hip.entered();
-  StreamKey normal = key;
-  if (result.ok()) result = ClampPriority(hip, &normal.priority);
+  PriorityRange range;
+  if (result.ok()) result = GetPriorityRange(hip, &range);
   result = hip.Close(result);
-  if (!result.ok()) return ToStatus(result, ToString(key));
-  return normal;
+  if (!result.ok()) return ToStatus(result, key);
+  return StreamKey{key.device_ordinal, key.flags, range.Clamp(key.priority)};
 }
 
-absl::Status DeviceStreams::Trim() {
-  HipScope hip(ordinal_);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = DestroyAll(hip, store_.TakeParked());
-    HipResult others = DestroyAll(hip, store_.TakeSetAside());
-    if (result.ok()) result = others;
-  }
-  return ToStatus(hip.Close(result), absl::StrCat("device ", ordinal_));
+HipResult DeviceStreams::Trim(HipScope& hip) {
+  HipResult parked = DestroyAll(hip, store_.TakeParked());
+  HipResult set_aside = DestroyAll(hip, store_.TakeSetAside());
+  return parked.ok() ? set_aside : parked;
 }
 
 void DeviceStreams::Invalidate() { dropped_stale_ += store_.Invalidate(); }
@@ -142,29 +164,28 @@ void DeviceStreams::AddStatsTo(StreamCacheStats& stats) const {
 
 // HIP creates a stream of the nearest priority that the device has, and that is
 // what it reads back: the look-up has to use it too.
-HipResult DeviceStreams::ClampPriority(HipScope& hip, int* priority) {
-  PriorityRange range = priority_range_.load(std::memory_order_relaxed);
-  if (range.least < range.greatest) {  // not known yet
-    HipResult result = hip.Call(
-        "hipDeviceGetStreamPriorityRange",
-        hipDeviceGetStreamPriorityRange(&range.least, &range.greatest));
-    if (!result.ok()) return result;
-    priority_range_.store(range, std::memory_order_relaxed);
-  }
-  *priority = std::clamp(*priority, range.greatest, range.least);
-  return {};
+HipResult DeviceStreams::GetPriorityRange(HipScope& hip, PriorityRange* range) {
+  *range = priority_range_.load(std::memory_order_relaxed);
+  if (range->greatest <= range->least) return {};
+  PriorityRange asked;  // not known yet
+  HipResult result =
+      hip.Call("hipDeviceGetStreamPriorityRange",
+               hipDeviceGetStreamPriorityRange(&asked.least, &asked.greatest));
+  if (!result.ok()) return result;
+  priority_range_.store(asked, std::memory_order_relaxed);
+  *range = asked;
+  return result;
 }
 
-std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
-                                                HandleStore::Kind kind) {
-  std::optional<hipStream_t> reused;
+hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind) {
+  hipStream_t reused = nullptr;
   std::vector<HandleStore::Ticket> not_now;
-  while (!reused) {
-    std::optional<HandleStore::Ticket> ticket = store_.Take(kind);
+  while (reused == nullptr) {
+    const HandleStore::Ticket ticket = store_.Take(kind);
     if (!ticket) break;
-    const auto stream = static_cast<hipStream_t>(ticket->handle());
+    const auto stream = static_cast<hipStream_t>(ticket.handle());
     StreamFinding finding =
-        CheckIdentity(hip, stream, ordinal_, ticket->identity());
+        CheckIdentity(hip, stream, ordinal_, ticket.identity());
     if (finding.verdict == StreamFinding::kFine) {
       finding = CheckIdleSoon(hip, stream);
     }
@@ -174,25 +195,25 @@ std::optional<hipStream_t> DeviceStreams::Reuse(HipScope& hip,
     }
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        if (store_.Lend(*ticket)) reused = stream;
+        if (store_.Confirm(ticket)) reused = stream;
         break;
       case StreamFinding::kBusy:
         // A hipDeviceSynchronize elsewhere, or someone who should not use it.
       case StreamFinding::kUnclear:
         // HIP refuses to answer for any stream while a capture is active
         // elsewhere. The stream may be fine, as may the others.
-        not_now.push_back(*ticket);
+        not_now.push_back(ticket);
         break;
       case StreamFinding::kCapturing:
         // Destroying it would end a capture that is not ours to end.
         ++dropped_stale_;
-        store_.SetAside(*ticket);
+        store_.SetAside(ticket);
         break;
       case StreamFinding::kGone:
-        if (store_.Remove(*ticket)) ++dropped_stale_;
+        if (store_.Remove(ticket)) ++dropped_stale_;
         break;
       case StreamFinding::kFailed:
-        if (store_.Remove(*ticket)) {
+        if (store_.Remove(ticket)) {
           ++dropped_stale_;
           DestroyNow(hip, stream);
         }
@@ -226,8 +247,10 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
       return result;
     }
     // Whatever had this value, on any device, died without the pool being told.
-    for (DeviceStreams& device : all_) {
-      if (&device != this && device.store_.Forget(*stream)) ++dropped_stale_;
+    for (const auto& device : all_) {
+      if (device.get() != this && device->store_.Forget(*stream)) {
+        ++dropped_stale_;
+      }
     }
     switch (store_.Add(*stream, kind, identity)) {
       case HandleStore::AddResult::kLentForStale:
@@ -243,21 +266,49 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
 
 void DeviceStreams::ParkUnseen(hipStream_t stream) {
   HandleStore::ClaimResult claim = store_.Claim(stream);
-  if (claim.ticket) store_.Park(*claim.ticket, INT_MAX);
+  if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
 }
 
 absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
                                           const HandleStore::Ticket& ticket,
                                           int max_parked_per_key) {
+  StreamFinding finding;
+  bool waited = false;
+  if (Park(hip, ticket, max_parked_per_key, finding, waited)) {
+    return absl::OkStatus();
+  }
+  // From here on, HIP may give the handle's value to a new stream.
+  if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
+  const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
+  if (finding.verdict == StreamFinding::kGone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("DestroyStream(", ToString(key),
+                     "): the stream was destroyed behind the pool's back (",
+                     finding.call, " says so)"));
+  }
+  // What failed may be the stream's work, which its user wants to know.
+  absl::Status status;
+  if (finding.verdict == StreamFinding::kFailed) {
+    status = ToStatus(finding.result(), key);
+  }
+  const auto stream = static_cast<hipStream_t>(ticket.handle());
+  status.Update(ToStatus(DestroyNow(hip, stream), key));
+  return status;
+}
+
+bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
+                         int max_parked_per_key, StreamFinding& finding,
+                         bool& waited) {
   const auto stream = static_cast<hipStream_t>(ticket.handle());
   HandleStore::Kind read = {};
-  StreamFinding finding =
-      CheckIdentity(hip, stream, ordinal_, ticket.identity());
+  finding = CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
   if (finding.verdict == StreamFinding::kFine) {
     finding = CheckNotCapturing(hip, stream);
   }
   if (finding.verdict == StreamFinding::kFine) {
-    finding = WaitUntilIdle(hip, stream);
+    finding = CheckIdle(hip, stream);
+    waited = finding.verdict == StreamFinding::kBusy;
+    if (waited) finding = WaitUntilIdle(hip, stream);
   }
   if (finding.verdict == StreamFinding::kFine) {
     finding = ReadFlagsAndPriority(hip, stream, &read.flags, &read.priority);
@@ -274,7 +325,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
       }
       if (store_.Park(ticket, max_parked_per_key) !=
           HandleStore::ParkResult::kOverLimit) {
-        return absl::OkStatus();
+        return true;
       }
       ++refused_over_limit_;
       break;
@@ -288,23 +339,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
       ++refused_error_;
       break;
   }
-
-  // From here on, HIP may give the handle's value to a new stream.
-  if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
-  const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
-  if (finding.verdict == StreamFinding::kGone) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("DestroyStream(", ToString(key),
-                     "): the stream was destroyed behind the pool's back (",
-                     finding.result.call, " says so)"));
-  }
-  // What failed may be the stream's work, which its user wants to know.
-  absl::Status status;
-  if (finding.verdict == StreamFinding::kFailed) {
-    status = ToStatus(finding.result, ToString(key));
-  }
-  status.Update(ToStatus(DestroyNow(hip, stream), ToString(key)));
-  return status;
+  return false;
 }
 
 HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {

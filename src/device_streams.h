@@ -6,10 +6,11 @@
 #ifndef HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 #define HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,18 +28,36 @@ namespace hip_stream_pool {
 // What DestroyStream says of a stream that is not the device's.
 absl::Status AnotherDevicesStream(int device_ordinal);
 
+class DeviceStreams;
+
+// By device ordinal.
+using AllStreams = std::vector<std::unique_ptr<DeviceStreams>>;
+
 class DeviceStreams {
  public:
   // `all` are the streams of every device, these too.
-  DeviceStreams(int ordinal, std::deque<DeviceStreams>& all)
+  DeviceStreams(int ordinal, const AllStreams& all)
       : ordinal_(ordinal), all_(all) {}
 
-  // See CreateStream. The key is this device's; its flags are valid.
-  absl::StatusOr<hipStream_t> Create(const StreamKey& key);
+  // See CreateStream. The key is this device's; its flags are valid. Sets
+  // `was_reused`, if given, to whether the stream was parked.
+  absl::StatusOr<hipStream_t> Create(const StreamKey& key,
+                                     bool* was_reused = nullptr);
 
   // See DestroyStream. Nothing if this device's pool has not made the stream.
   std::optional<absl::Status> Destroy(hipStream_t stream,
                                       int max_parked_per_key);
+
+  // For a caller that destroys through HIP itself what is not to be parked,
+  // and answers with what HIP says of that.
+  enum class TakenBack {
+    kUnknown,          // this device's pool has not made it
+    kParked,           // the pool has it again
+    kParkedAfterWait,  // so, when its work was done
+    kParkedBefore,     // the pool had it: this is a second destroy
+    kLeftToCaller,     // forgotten: unfit to be parked, or dead
+  };
+  TakenBack TakeBack(hipStream_t stream, int max_parked_per_key);
 
   // Destroys a stream that the pool has not made.
   absl::Status DestroyForeign(hipStream_t stream);
@@ -49,33 +68,44 @@ class DeviceStreams {
   // What the key becomes when its priority is brought into the device's range.
   absl::StatusOr<StreamKey> Normalize(const StreamKey& key);
 
-  absl::Status Trim();
+  // Destroys what is parked. `hip` is of this device. Returns the first error.
+  HipResult Trim(HipScope& hip);
   void Invalidate();
   bool Has(hipStream_t stream) const { return store_.Has(stream); }
   void AddStatsTo(StreamCacheStats& stats) const;
 
  private:
   // In HIP the least urgent priority is the larger number; here, least below
-  // greatest means that the device has not been asked yet.
-  struct PriorityRange {
+  // greatest means that the device has not been asked yet. Aligned so that
+  // reading it takes no library of atomic operations.
+  struct alignas(2 * sizeof(int)) PriorityRange {
     int least = INT_MIN;
     int greatest = INT_MAX;
+
+    int Clamp(int priority) const {
+      return std::clamp(priority, greatest, least);
+    }
   };
 
-  HipResult ClampPriority(HipScope& hip, int* priority);
-  std::optional<hipStream_t> Reuse(HipScope& hip, HandleStore::Kind kind);
+  HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
+  // nullptr if no parked stream will do.
+  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind);
   HipResult CreateNew(HipScope& hip, HandleStore::Kind kind,
                       hipStream_t* stream);
   // For an idle stream that CreateStream has not returned.
   void ParkUnseen(hipStream_t stream);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
+  // False if the stream must not be parked; then its ticket is still to be
+  // used. `finding` says in which state it was, `waited` whether it had work.
+  bool Park(HipScope& hip, const HandleStore::Ticket& ticket,
+            int max_parked_per_key, StreamFinding& finding, bool& waited);
   HipResult DestroyNow(HipScope& hip, hipStream_t stream);
   HipResult DestroyAll(HipScope& hip,
                        const std::vector<HandleStore::Ticket>& tickets);
 
   const int ordinal_;
-  std::deque<DeviceStreams>& all_;
+  const AllStreams& all_;
   HandleStore store_;
   std::atomic<PriorityRange> priority_range_{PriorityRange()};
 

@@ -11,18 +11,22 @@ HandleStore::Ticket::Ticket(Record* record)
       kind_(record->shelf->kind),
       identity_(record->identity),
       record_(record),
-      version_(record->version) {}
+      version_(record->version.load(std::memory_order_relaxed)) {}
 
 HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
                                         uint64_t identity) {
   MutexLock lock(mutex_);
   AddResult result = AddResult::kLent;
+  uint64_t awaited = 0;
   if (const auto known = by_handle_.find(handle); known != by_handle_.end()) {
-    const State state = known->second->state;
-    const bool has_owner = state == State::kLent || state == State::kDead ||
-                           state == State::kHeldBack;
+    Record& old = *known->second;
+    const bool is_lent = old.state == State::kLent;
+    const bool has_owner =
+        is_lent || old.state == State::kDead || old.state == State::kHeldBack;
     result = has_owner ? AddResult::kHeldBack : AddResult::kLentForStale;
-    Free(*known->second);
+    awaited =
+        is_lent ? old.version.load(std::memory_order_relaxed) : old.awaited;
+    Free(old);
   }
   Shelf* shelf = FindShelf(kind);
   if (shelf == nullptr) {
@@ -41,6 +45,7 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   record->created = next_created_++;
   by_handle_.emplace(handle, record);
   if (result == AddResult::kHeldBack) {
+    record->awaited = awaited;
     record->state = State::kHeldBack;
   } else {
     record->state = State::kLent;
@@ -58,24 +63,23 @@ bool HandleStore::Forget(Handle handle) {
   return !was_dead;
 }
 
-std::optional<HandleStore::Ticket> HandleStore::Take(Kind kind) {
+HandleStore::Ticket HandleStore::Take(Kind kind) {
   MutexLock lock(mutex_);
   Shelf* shelf = FindShelf(kind);
-  if (shelf == nullptr || shelf->parked.empty()) return std::nullopt;
+  if (shelf == nullptr || shelf->parked.empty()) return {};
   Record* record = shelf->parked.back();
   shelf->parked.pop_back();
   --counts_.parked_now;
-  return Issue(*record);
-}
-
-bool HandleStore::Lend(const Ticket& ticket) {
-  MutexLock lock(mutex_);
-  Record* record = Redeem(ticket);
-  if (record == nullptr) return false;
-  record->state = State::kLent;
   ++counts_.lent_now;
   ++counts_.reused;
-  return true;
+  return Issue(*record, State::kLent);
+}
+
+bool HandleStore::Confirm(const Ticket& ticket) {
+  if (IsGood(ticket)) return true;
+  MutexLock lock(mutex_);
+  Redeem(ticket);
+  return false;
 }
 
 void HandleStore::PutBack(const Ticket& ticket) {
@@ -86,20 +90,18 @@ void HandleStore::PutBack(const Ticket& ticket) {
 HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
   MutexLock lock(mutex_);
   const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) return {ClaimState::kUnknown, std::nullopt};
+  if (known == by_handle_.end()) return {ClaimState::kUnknown, {}};
   Record* record = known->second;
   switch (record->state) {
     case State::kLent:
       --counts_.lent_now;
-      return {ClaimState::kClaimed, Issue(*record)};
+      return {ClaimState::kClaimed, Issue(*record, State::kClaimed)};
     case State::kDead:
-      Free(*record);
-      return {ClaimState::kDead, std::nullopt};
     case State::kHeldBack:
-      PutOnShelf(*record);
-      return {ClaimState::kDead, std::nullopt};
+      EndWait(*record);
+      return {ClaimState::kDead, {}};
     default:
-      return {ClaimState::kParked, std::nullopt};
+      return {ClaimState::kParked, {}};
   }
 }
 
@@ -134,7 +136,7 @@ std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
     std::vector<Record*>& parked = shelf->parked;
     counts_.parked_now -= static_cast<int64_t>(parked.size());
     for (; !parked.empty(); parked.pop_back()) {
-      taken.push_back(Issue(*parked.back()));
+      taken.push_back(Issue(*parked.back(), State::kClaimed));
     }
   }
   return taken;
@@ -145,7 +147,7 @@ std::vector<HandleStore::Ticket> HandleStore::TakeSetAside() {
   MutexLock lock(mutex_);
   for (Record& record : records_) {
     if (record.state == State::kSetAside) {
-      taken.push_back(Issue(record));
+      taken.push_back(Issue(record, State::kClaimed));
     }
   }
   return taken;
@@ -161,9 +163,10 @@ int HandleStore::Invalidate() {
         break;
       case State::kLent:
         --counts_.lent_now;
+        record.awaited = record.version.load(std::memory_order_relaxed);
         [[fallthrough]];
       case State::kHeldBack:
-        ++record.version;
+        MakeTicketsBad(record);
         record.state = State::kDead;
         break;
       case State::kParked:
@@ -203,20 +206,47 @@ HandleStore::Shelf* HandleStore::FindShelf(Kind kind) const {
   return nullptr;
 }
 
-HandleStore::Ticket HandleStore::Issue(Record& record) {
-  record.state = State::kClaimed;
-  ++record.version;
+HandleStore::Ticket HandleStore::Issue(Record& record, State state) {
+  record.state = state;
+  MakeTicketsBad(record);
   return Ticket(&record);
 }
 
+void HandleStore::MakeTicketsBad(Record& record) {
+  record.version.store(++last_version_, std::memory_order_relaxed);
+}
+
 bool HandleStore::IsGood(const Ticket& ticket) const {
-  return ticket.record_->version == ticket.version_;
+  return ticket.record_->version.load(std::memory_order_relaxed) ==
+         ticket.version_;
 }
 
 HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {
-  if (!IsGood(ticket)) return nullptr;
-  ++ticket.record_->version;
-  return ticket.record_;
+  if (!IsGood(ticket)) {
+    const auto known = by_handle_.find(ticket.handle());
+    if (known != by_handle_.end() &&
+        known->second->awaited == ticket.version_) {
+      EndWait(*known->second);
+    }
+    return nullptr;
+  }
+  Record* record = ticket.record_;
+  if (record->state == State::kLent) {
+    --counts_.lent_now;
+    --counts_.reused;
+  }
+  record->state = State::kClaimed;
+  MakeTicketsBad(*record);
+  return record;
+}
+
+void HandleStore::EndWait(Record& record) {
+  record.awaited = 0;
+  if (record.state == State::kHeldBack) {
+    PutOnShelf(record);
+  } else {
+    Free(record);
+  }
 }
 
 void HandleStore::PutOnShelf(Record& record) {
@@ -240,7 +270,8 @@ void HandleStore::Free(Record& record) {
   }
   --record.shelf->records;
   by_handle_.erase(record.handle);
-  ++record.version;
+  MakeTicketsBad(record);
+  record.awaited = 0;
   record.state = State::kFree;
   free_.push_back(&record);
 }

@@ -9,30 +9,35 @@
 //
 // A handle is in one of these states, and moves only along these arrows:
 //
-//         Add             Claim               Park, PutBack
-//   ──────────────▶ lent ───────▶ claimed ──────────────────▶ parked
-//                    ▲             │ │ ▲                         │
-//                    │ Lend        │ │ │ Take, TakeParked        │
-//                    └─────────────┘ │ └─────────────────────────┘
-//                                    │ ▲
-//                           SetAside ▼ │ TakeSetAside
-//                                 set aside         Remove: from claimed only
+//                        Take
+//            ┌──────────────────────────────┐
+//     Add    ▼      Claim           Park    │
+//   ─────▶ lent ─────────▶ claimed ──────▶ parked
+//            │              │ │ ▲           │
+//            │ PutBack,     │ │ └───────────┘ TakeParked
+//            │ SetAside,    │ ▼
+//            ▼ Remove       │ gone    Remove
+//         as if claimed     ▼
+//                           set aside ──▶ claimed    TakeSetAside
 //
 // "Claimed" means that the pool itself has the handle, on the thread that has
-// the Ticket: nobody else can lend, claim, park or remove it meanwhile.
+// the Ticket: nobody else can lend, claim, park or remove it meanwhile. Take
+// lends at once, to save a turn of the lock: whoever took the handle proves it
+// fit, and confirms the loan or ends it, before anyone sees the handle.
 //
 // Invalidate ends all of this at once. A handle that was lent is then "dead":
 // kept to answer its owner's Claim. A new handle with the value of a dead one
 // is "held back" until that Claim, and parked by it: else the owner of the dead
-// handle would give back what is another's.
+// handle would give back what is another's. A taker who learns that the handle
+// died does the same, in place of the Claim.
 #ifndef HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 #define HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -66,15 +71,19 @@ class HandleStore {
     Kind kind() const { return kind_; }
     uint64_t identity() const { return identity_; }
 
+    // Whether this is for a handle at all.
+    explicit operator bool() const { return record_ != nullptr; }
+
    private:
     friend class HandleStore;
+    Ticket() = default;
     explicit Ticket(Record* record);
 
-    Handle handle_;
-    Kind kind_;
-    uint64_t identity_;
-    Record* record_;
-    uint64_t version_;
+    Handle handle_ = nullptr;
+    Kind kind_ = {};
+    uint64_t identity_ = 0;
+    Record* record_ = nullptr;
+    uint64_t version_ = 0;
   };
 
   enum class ClaimState {
@@ -85,7 +94,7 @@ class HandleStore {
   };
   struct ClaimResult {
     ClaimState state;
-    std::optional<Ticket> ticket;  // when kClaimed
+    Ticket ticket;  // when kClaimed
   };
 
   enum class ParkResult {
@@ -95,7 +104,7 @@ class HandleStore {
   };
 
   struct Counts {
-    int64_t reused = 0;  // times that Lend lent a handle
+    int64_t reused = 0;  // handles that Take lent, for good
     int64_t parked_total = 0;
     int64_t parked_now = 0;
     int64_t lent_now = 0;
@@ -119,13 +128,14 @@ class HandleStore {
   // False if there was nothing to forget, or it was known to be dead.
   bool Forget(Handle handle);
 
-  // Claims the earliest created of the parked handles of the kind, if any.
-  std::optional<Ticket> Take(Kind kind);
+  // Lends the earliest created of the parked handles of the kind, if any.
+  Ticket Take(Kind kind);
 
-  // Lends a handle that Take gave. False if it was forgotten meanwhile.
-  bool Lend(const Ticket& ticket);
+  // Whether a handle that Take gave was not forgotten meanwhile. It is the
+  // taker's to give away then. Takes no lock.
+  bool Confirm(const Ticket& ticket);
 
-  // Parks a handle that Take gave, at its old place.
+  // Parks a handle that Take gave and that nobody has seen, at its old place.
   void PutBack(const Ticket& ticket);
 
   // Takes a lent handle back from its owner.
@@ -180,16 +190,23 @@ class HandleStore {
     Shelf* shelf;
     uint64_t identity;
     uint64_t created;  // place in the order of creation
-    uint64_t version = 0;
+    // Changes, under the lock, whenever tickets become bad; never used again.
+    std::atomic<uint64_t> version{0};
+    uint64_t awaited = 0;  // if dead or held back: the version when it was lent
     State state = State::kFree;
   };
 
   Shelf* FindShelf(Kind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Claims it, and makes every earlier ticket for it bad.
-  Ticket Issue(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsGood(const Ticket& ticket) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The record of the ticket, which ends with this. Null if it is not good.
+  // Makes every earlier ticket for the record bad.
+  Ticket Issue(Record& record, State state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MakeTicketsBad(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsGood(const Ticket& ticket) const;
+  // The record of the ticket, claimed; the ticket ends with this. Null if it is
+  // not good; then nothing waits for its holder any more.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The owner of the dead, or held back, handle has been answered.
+  void EndWait(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOnShelf(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Free(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -198,6 +215,7 @@ class HandleStore {
   std::deque<Record> records_ ABSL_GUARDED_BY(mutex_);
   std::vector<Record*> free_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Shelf>> shelves_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t next_created_ ABSL_GUARDED_BY(mutex_) = 0;
   Counts counts_ ABSL_GUARDED_BY(mutex_);
 };

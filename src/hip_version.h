@@ -13,4 +13,8 @@
 #define HIP_STREAM_POOL_HAS_STREAM_GET_ID (HIP_VERSION >= 70100000)
 #define HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES (HIP_VERSION >= 70100000)
 
+// Whether every call with a stream that does not exist says so, instead of
+// being undefined behavior.
+#define HIP_STREAM_POOL_CALLS_CHECK_STREAMS (HIP_VERSION < 70000000)
+
 #endif  // HIP_STREAM_POOL_SRC_HIP_VERSION_H_

@@ -1,46 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process_lifetime.h"
 
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 namespace hip_stream_pool {
+
+// Made for the first call of a thread, and left to another thread when that one
+// ends. Never freed.
+struct alignas(64) CallCount {
+  std::atomic<int> calls{0};
+  std::atomic<bool> taken{true};
+  bool thread_is_watched = false;
+  CallCount* next = nullptr;
+};
+
 namespace {
 
 enum class State { kRunning, kExiting, kForkedChild };
 
 constexpr std::chrono::seconds kLongestWaitAtExit{1};
-constexpr int kShards = 16;
-
-struct alignas(64) Shard {
-  std::atomic<int> calls{0};
-};
 
 std::atomic<State> state{State::kRunning};
-Shard shards[kShards];
+
+// Whether OnExit can have every thread pass a memory barrier. Then a guard
+// needs none of its own.
+std::atomic<bool> exit_brings_barrier{false};
+
+// For the threads whose own is gone, and the end of the list of all.
+CallCount late_calls;
+std::atomic<CallCount*> all_calls{&late_calls};
+
+thread_local CallCount* this_threads_calls = nullptr;
+thread_local bool main_thread_ended = false;
 
 // exit() first destroys the thread-local objects of the thread that calls it,
 // HIP's among them, and only then runs exit handlers and static destructors.
 // Of threads that end, only the main one shows that the process does.
-thread_local bool main_thread_ended = false;
-
-struct MainThreadEnd {
-  ~MainThreadEnd() { main_thread_ended = true; }
+struct ThreadEnd {
+  const bool is_main = syscall(SYS_gettid) == getpid();
+  ~ThreadEnd() {
+    main_thread_ended = is_main;
+    this_threads_calls->thread_is_watched = false;
+    this_threads_calls->taken.store(false, std::memory_order_release);
+    this_threads_calls = &late_calls;
+  }
 };
 
-bool IsMainThread() { return syscall(SYS_gettid) == getpid(); }
+void WatchThisThread() {
+  thread_local const ThreadEnd end;
+  (void)end;
+  this_threads_calls->thread_is_watched = true;
+}
+
+CallCount& TakeCallCount() {
+  CallCount* head = all_calls.load(std::memory_order_acquire);
+  for (CallCount* count = head; count != &late_calls; count = count->next) {
+    if (!count->taken.load(std::memory_order_relaxed) &&
+        !count->taken.exchange(true, std::memory_order_acquire)) {
+      return *count;
+    }
+  }
+  auto* count = new CallCount;
+  count->next = head;
+  while (!all_calls.compare_exchange_weak(count->next, count)) {
+  }
+  return *count;
+}
+
+CallCount& ThisThreadsCalls() {
+  if (this_threads_calls == nullptr) this_threads_calls = &TakeCallCount();
+  return *this_threads_calls;
+}
 
 void OnExit() {
   State running = State::kRunning;
   if (!state.compare_exchange_strong(running, State::kExiting)) return;
+  if (exit_brings_barrier.load()) {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0);
+  }
   const auto deadline = std::chrono::steady_clock::now() + kLongestWaitAtExit;
-  for (const Shard& shard : shards) {
-    while (shard.calls.load() != 0 &&
+  for (CallCount* count = all_calls.load(); count != nullptr;
+       count = count->next) {
+    while (count->calls.load() != 0 &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -58,10 +107,26 @@ bool MayCallHip() {
 bool IsForkedChild() { return state.load() == State::kForkedChild; }
 
 // The order matters: either OnExit sees the call, or this sees OnExit.
-HipCallGuard::HipCallGuard(int shard)
-    : calls_(shards[static_cast<unsigned>(shard) % kShards].calls) {
-  calls_.fetch_add(1);
+HipCallGuard::HipCallGuard() : count_(ThisThreadsCalls()) {
+  if (&count_ != &late_calls &&
+      exit_brings_barrier.load(std::memory_order_relaxed)) {
+    count_.calls.store(count_.calls.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    count_.calls.fetch_add(1);
+  }
   may_call_ = MayCallHip();
+}
+
+HipCallGuard::~HipCallGuard() {
+  if (&count_ == &late_calls) {
+    count_.calls.fetch_sub(1, std::memory_order_release);
+    return;
+  }
+  count_.calls.store(count_.calls.load(std::memory_order_relaxed) - 1,
+                     std::memory_order_release);
+  if (!count_.thread_is_watched) WatchThisThread();
 }
 
 void WatchForks() {
@@ -70,21 +135,18 @@ void WatchForks() {
 }
 
 void WatchProcess() {
-  static const int once = std::atexit(OnExit);
+  static const int once = [] {
+    exit_brings_barrier =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ==
+        0;
+    return std::atexit(OnExit);
+  }();
   (void)once;
-  WatchThisThread();
 }
 
 void WatchProcessBehindFirstStream() {
   static const int once = std::atexit(OnExit);
   (void)once;
-}
-
-void WatchThisThread() {
-  thread_local const bool is_main = IsMainThread();
-  if (!is_main) return;
-  thread_local MainThreadEnd end;
-  (void)end;
 }
 
 }  // namespace hip_stream_pool

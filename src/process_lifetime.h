@@ -6,8 +6,6 @@
 #ifndef HIP_STREAM_POOL_SRC_PROCESS_LIFETIME_H_
 #define HIP_STREAM_POOL_SRC_PROCESS_LIFETIME_H_
 
-#include <atomic>
-
 namespace hip_stream_pool {
 
 // False from the moment that this thread, as the main thread, or the process
@@ -16,21 +14,26 @@ bool MayCallHip();
 
 bool IsForkedChild();
 
+// The calls in flight of a thread.
+struct CallCount;
+
 // While a guard that may call HIP exists, the exit of the process waits for it,
 // for one second at most, before HIP is torn down. Every HIP call of the
-// library is made under one. Threads that pass different `shard`s share
-// nothing.
+// library is made under one. Threads share nothing in it.
+//
+// The first guard of the main thread also has the thread watched, once HIP was
+// used on it: its end is then noticed before HIP's thread-local objects go.
 class HipCallGuard {
  public:
-  explicit HipCallGuard(int shard);
-  ~HipCallGuard() { calls_.fetch_sub(1, std::memory_order_release); }
+  HipCallGuard();
+  ~HipCallGuard();
   HipCallGuard(const HipCallGuard&) = delete;
   HipCallGuard& operator=(const HipCallGuard&) = delete;
 
   bool may_call() const { return may_call_; }
 
  private:
-  std::atomic<int>& calls_;
+  CallCount& count_;
   bool may_call_;
 };
 
@@ -46,10 +49,6 @@ void WatchProcess();
 // To be called after a stream was created, the first of which makes HIP load a
 // compiler with exit handlers of its own: ours then come before those too.
 void WatchProcessBehindFirstStream();
-
-// To be called on a thread that has used HIP. On the main thread, exit is then
-// noticed before HIP's thread-local objects are destroyed.
-void WatchThisThread();
 
 }  // namespace hip_stream_pool
 

@@ -10,6 +10,7 @@
 #include "hip_scope.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_version.h"
+#include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
@@ -19,11 +20,6 @@ namespace {
 uint64_t NextLeaseId() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-absl::Status OwnsNothing() {
-  return absl::FailedPreconditionError(
-      "the RocmStream owns no stream: it was moved from, or released");
 }
 
 using HostCallback = absl::AnyInvocable<void() &&>;
@@ -58,7 +54,7 @@ absl::Status RocmStream::CallHip(Call call) const {
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   if (result.ok()) result = call(hip);
-  return ToStatus(hip.Close(result), absl::StrCat("device ", device_ordinal_));
+  return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
@@ -78,7 +74,7 @@ absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
     valid = CheckCallersStream(device_ordinal, external);
   }
   result = hip.Close(result);
-  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  valid.Update(ToStatus(result, device_ordinal));
   if (!valid.ok()) return valid;
   return RocmStream(device_ordinal, external, /*borrowed=*/true);
 }
@@ -115,7 +111,8 @@ absl::Status RocmStream::CallHipOutsideCapture(Call call) const {
   absl::Status status = CallHip([&](HipScope& hip) {
     StreamFinding finding = CheckNotCapturing(hip, handle_);
     capturing = finding.verdict == StreamFinding::kCapturing;
-    return finding.verdict == StreamFinding::kFine ? call(hip) : finding.result;
+    return finding.verdict == StreamFinding::kFine ? call(hip)
+                                                   : finding.result();
   });
   if (!status.ok() || !capturing) return status;
   return absl::FailedPreconditionError(
@@ -128,7 +125,7 @@ absl::StatusOr<bool> RocmStream::IsIdle() const {
     StreamFinding finding = CheckIdle(hip, handle_);
     idle = finding.verdict == StreamFinding::kFine;
     return finding.verdict == StreamFinding::kBusy ? HipResult{}
-                                                   : finding.result;
+                                                   : finding.result();
   });
   if (!status.ok()) return status;
   return idle;
@@ -156,20 +153,12 @@ absl::Status RocmStream::WaitFor(hipEvent_t event) const {
 absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   if (id_ == 0 || other.id_ == 0) return OwnsNothing();
   if (id_ == other.id_) return absl::OkStatus();
-  // The event is of the device that it is recorded on. It is destroyed at once:
-  // HIP keeps what the waiting stream needs of it.
-  absl::Status waited;
-  absl::Status recorded = other.CallHip([&](HipScope& hip) {
-    hipEvent_t event = nullptr;
-    bool stays = false;
-    HipResult result = RecordForWait(hip, other.handle_, &event, &stays);
-    if (result.ok()) waited = WaitFor(event);
-    if (event == nullptr || stays) return result;
-    HipResult destroyed = hip.Call("hipEventDestroy", hipEventDestroy(event));
-    return result.ok() ? destroyed : result;
-  });
-  recorded.Update(waited);
-  return recorded;
+  // The event is of the device that it is recorded on.
+  PooledEvent event;
+  absl::Status recorded = other.CallHip(
+      [&](HipScope& hip) { return event.RecordOnAny(hip, other.handle_); });
+  if (!recorded.ok()) return recorded;
+  return WaitFor(event.get());
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {

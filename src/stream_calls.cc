@@ -30,6 +30,11 @@ StreamFinding Judge(HipResult result) {
 
 }  // namespace
 
+absl::Status OwnsNothing() {
+  return absl::FailedPreconditionError(
+      "the RocmStream owns no stream: it was moved from, or released");
+}
+
 HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_ID
   unsigned long long id = 0;  // NOLINT(google-runtime-int)
@@ -65,7 +70,7 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
         "the legacy stream's handle; nullptr names the default stream");
   }
   if (IsSpecialStream(stream)) return absl::OkStatus();
-  HipCallGuard guard(device_ordinal);
+  HipCallGuard guard;
   if (!guard.may_call()) return NoHipAnyMore();
 #if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   hipDevice_t device = device_ordinal;
@@ -76,11 +81,12 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
         "the stream is of device ", device, ", not of ", device_ordinal));
   }
 #else
-  unsigned int flags = 0;
+  // Of what tells, the one call that CUDA too allows in a capture.
+  int priority = 0;
   HipResult result =
-      Note("hipStreamGetFlags", hipStreamGetFlags(stream, &flags));
+      Note("hipStreamGetPriority", hipStreamGetPriority(stream, &priority));
 #endif
-  return ToStatus(result, absl::StrCat("device ", device_ordinal));
+  return ToStatus(result, device_ordinal);
 }
 
 StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
@@ -96,6 +102,16 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
 #else
   (void)identity;
   return CheckDevice(hip, stream, device_ordinal);
+#endif
+}
+
+StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
+                              int device_ordinal, uint64_t identity) {
+#if HIP_STREAM_POOL_CALLS_CHECK_STREAMS
+  (void)hip, (void)stream, (void)device_ordinal, (void)identity;
+  return {};
+#else
+  return CheckIdentity(hip, stream, device_ordinal, identity);
 #endif
 }
 
@@ -145,22 +161,6 @@ StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                              hipStreamGetPriority(stream, priority)));
   }
   return finding;
-}
-
-HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
-                        bool* stays) {
-  StreamFinding finding = CheckNotCapturing(hip, stream);
-  *stays = finding.verdict == StreamFinding::kCapturing;
-  if (finding.verdict != StreamFinding::kFine && !*stays) {
-    return finding.result;
-  }
-  if (*event == nullptr || *stays) {
-    HipResult created =
-        hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(event, hipEventDisableTiming));
-    if (!created.ok()) return created;
-  }
-  return hip.Call("hipEventRecord", hipEventRecord(*event, stream));
 }
 
 StreamFinding ResetAttributes(HipScope& hip, hipStream_t stream) {

@@ -23,9 +23,20 @@ struct StreamFinding {
     kGone,       // the stream does not exist, or another has its handle now
     kFailed,     // HIP answered with another error
   };
+  StreamFinding() = default;
+  StreamFinding(Verdict verdict, HipResult result)
+      : call(result.call), error(result.error), verdict(verdict) {}
+
+  // Of the call that gave the verdict.
+  HipResult result() const { return {call, error}; }
+
+  const char* call = "";
+  hipError_t error = hipSuccess;
   Verdict verdict = kFine;
-  HipResult result;  // the call that gave the verdict
 };
+
+// What a RocmStream answers that was moved from, or released.
+absl::Status OwnsNothing();
 
 // The values that stand for a stream that nobody created: null, legacy (1) and
 // per-thread (2). Some HIP versions dereference them.
@@ -44,6 +55,11 @@ HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity);
 // exist, but can't tell a new stream that was given an old one's handle.
 StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
                             int device_ordinal, uint64_t identity);
+
+// Whether the other questions may be asked of a stream that should have that
+// identity: CheckIdentity, where HIP does not check by itself (from 7.0).
+StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
+                              int device_ordinal, uint64_t identity);
 
 // Whether the stream exists and is the device's, of whatever identity; as far
 // as HIP can tell.
@@ -73,13 +89,6 @@ StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 // Reads the flags and the priority that the stream has.
 StreamFinding ReadFlagsAndPriority(HipScope& hip, hipStream_t stream,
                                    unsigned int* flags, int* priority);
-
-// Records `*event` after the stream's work so far, for another stream to wait
-// for: a new event if it is nullptr, or if the stream takes part in a capture.
-// In that case `*stays`: versions of HIP write to the event when the capture
-// ends, so it must never be destroyed.
-HipResult RecordForWait(HipScope& hip, hipStream_t stream, hipEvent_t* event,
-                        bool* stays);
 
 // Gives the stream the attributes of a new one, where HIP has any (from 7.1):
 // the synchronization policy.

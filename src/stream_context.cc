@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hip_scope.h"
+#include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
@@ -19,7 +20,7 @@ namespace {
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device_ordinal) : device_ordinal_(device_ordinal) {
-    HipCallGuard guard(device_ordinal_);
+    HipCallGuard guard;
     if (!guard.may_call()) {
       entered_ = NoHipAnyMore();
       return;
@@ -29,7 +30,7 @@ class CurrentDevice {
       result = Note("hipSetDevice", hipSetDevice(device_ordinal_));
       changed_ = result.ok();
     }
-    entered_ = ToStatus(result, absl::StrCat("device ", device_ordinal_));
+    entered_ = ToStatus(result, device_ordinal_);
   }
   ~CurrentDevice() { GiveBack().IgnoreError(); }
   CurrentDevice(const CurrentDevice&) = delete;
@@ -39,10 +40,10 @@ class CurrentDevice {
 
   absl::Status GiveBack() {
     if (!std::exchange(changed_, false)) return absl::OkStatus();
-    HipCallGuard guard(device_ordinal_);
+    HipCallGuard guard;
     if (!guard.may_call()) return NoHipAnyMore();
     return ToStatus(Note("hipSetDevice", hipSetDevice(callers_device_)),
-                    absl::StrCat("device ", callers_device_));
+                    callers_device_);
   }
 
  private:
@@ -85,33 +86,14 @@ absl::StatusOr<std::unique_ptr<StreamContext>> StreamContext::Create(
     const StreamKey& key) {
   absl::StatusOr<RocmStream> internal = RocmStream::Create(key);
   if (!internal.ok()) return internal.status();
-  hipEvent_t event = nullptr;
-  HipScope hip(key.device_ordinal);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = hip.Call("hipEventCreateWithFlags",
-                      hipEventCreateWithFlags(&event, hipEventDisableTiming));
-  }
-  result = hip.Close(result);
-  // Owns the event, also where the caller's device could not be given back.
-  std::unique_ptr<StreamContext> context(
-      new StreamContext(*std::move(internal), event));
-  if (!result.ok()) return ToStatus(result, ToString(key));
-  return context;
+  return std::unique_ptr<StreamContext>(
+      new StreamContext(*std::move(internal)));
 }
-
-StreamContext::StreamContext(RocmStream internal, hipEvent_t event)
-    : internal_(std::move(internal)), event_(event) {}
 
 StreamContext::~StreamContext() {
   if (!MayCallHip()) return;
   CurrentDevice device(internal_.device_ordinal());
   for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
-  if (event_ == nullptr) return;
-  HipScope hip(internal_.device_ordinal());
-  if (hip.entered().ok()) {
-    hip.Call("hipEventDestroy", hipEventDestroy(event_));
-  }
 }
 
 hipStream_t StreamContext::stream() const {
@@ -233,16 +215,15 @@ absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
   absl::Status valid;
   if (result.ok()) {
     valid = CheckCallersStream(device_ordinal, queue);
-    hipEvent_t event = event_;
-    bool stays = false;
-    if (valid.ok()) result = RecordForWait(hip, first, &event, &stays);
+    PooledEvent event;
+    if (valid.ok()) result = event.RecordOnAny(hip, first);
     if (valid.ok() && result.ok()) {
       result = hip.Call("hipStreamWaitEvent",
-                        hipStreamWaitEvent(then, event, /*flags=*/0));
+                        hipStreamWaitEvent(then, event.get(), /*flags=*/0));
     }
   }
   result = hip.Close(result);
-  valid.Update(ToStatus(result, absl::StrCat("device ", device_ordinal)));
+  valid.Update(ToStatus(result, device_ordinal));
   return valid;
 }
 

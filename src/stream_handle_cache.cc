@@ -2,39 +2,18 @@
 #include "hip_stream_pool/stream_handle_cache.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <deque>
-#include <memory>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "device_streams.h"
+#include "devices.h"
 #include "hip_scope.h"
+#include "max_parked.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
 
 namespace hip_stream_pool {
 namespace {
-
-constexpr int kDefaultMaxParkedPerKey = 32;
-
-int MaxParkedFromEnvironment() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
-  const char* text = std::getenv("HIP_STREAM_POOL_MAX_PARKED");
-  if (text == nullptr) return kDefaultMaxParkedPerKey;
-  int limit = 0;
-  if (!absl::SimpleAtoi(text, &limit) || limit < 0) {
-    std::fprintf(stderr,
-                 "hip-stream-pool: HIP_STREAM_POOL_MAX_PARKED is \"%s\", not a "
-                 "number from 0 up; using %d\n",
-                 text, kDefaultMaxParkedPerKey);
-    return kDefaultMaxParkedPerKey;
-  }
-  return limit;
-}
 
 absl::Status CheckFlags(const StreamKey& key) {
   if (key.flags == hipStreamDefault || key.flags == hipStreamNonBlocking) {
@@ -45,11 +24,21 @@ absl::Status CheckFlags(const StreamKey& key) {
                    "; hipStreamDefault (0) and hipStreamNonBlocking (1) are"));
 }
 
-}  // namespace
+absl::Status Destroy(int device_ordinal, hipStream_t stream,
+                     int max_parked_per_key) {
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(device_ordinal, &devices);
+  if (!found.ok()) return found;
+  DeviceStreams& device = *devices->streams[device_ordinal];
+  if (std::optional<absl::Status> destroyed =
+          device.Destroy(stream, max_parked_per_key)) {
+    return *std::move(destroyed);
+  }
+  if (DeviceThatHas(stream)) return AnotherDevicesStream(device_ordinal);
+  return device.DestroyForeign(stream);
+}
 
-struct StreamHandleCache::Devices {
-  std::deque<DeviceStreams> by_ordinal;
-};
+}  // namespace
 
 StreamHandleCache& StreamHandleCache::Get() {
   static StreamHandleCache& cache = *new StreamHandleCache;
@@ -58,42 +47,6 @@ StreamHandleCache& StreamHandleCache::Get() {
 
 StreamHandleCache::StreamHandleCache()
     : max_parked_per_key_(MaxParkedFromEnvironment()) {}
-
-absl::StatusOr<StreamHandleCache::Devices*> StreamHandleCache::AllDevices() {
-  Devices* known = devices_.load(std::memory_order_acquire);
-  if (known != nullptr) return known;
-  int count = 0;
-  {
-    HipCallGuard guard(/*shard=*/0);
-    if (!guard.may_call()) return NoHipAnyMore();
-    WatchForks();
-    HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
-    if (!result.ok()) return ToStatus(result, "");
-  }
-  auto devices = std::make_unique<Devices>();
-  for (int i = 0; i < count; ++i) {
-    devices->by_ordinal.emplace_back(i, devices->by_ordinal);
-  }
-  WatchProcess();
-  // Of threads that get here at once, the first one's table stays.
-  if (!devices_.compare_exchange_strong(known, devices.get(),
-                                        std::memory_order_acq_rel)) {
-    return known;
-  }
-  return devices.release();
-}
-
-absl::StatusOr<DeviceStreams*> StreamHandleCache::Device(int ordinal) {
-  absl::StatusOr<Devices*> devices = AllDevices();
-  if (!devices.ok()) return devices.status();
-  std::deque<DeviceStreams>& by_ordinal = (*devices)->by_ordinal;
-  if (ordinal < 0 || static_cast<size_t>(ordinal) >= by_ordinal.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no device ", ordinal, ": HIP has ", by_ordinal.size(),
-                     ", counted from 0"));
-  }
-  return &by_ordinal[ordinal];
-}
 
 absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   if (!MayCallHip()) return NoHipAnyMore();
@@ -107,11 +60,13 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
   for (const StreamKey& key : keys) {
     if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-    absl::StatusOr<DeviceStreams*> device = Device(key.device_ordinal);
-    if (!device.ok()) return device.status();
-    absl::StatusOr<StreamKey> normal = (*device)->Normalize(key);
+    Devices* devices = nullptr;
+    absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+    if (!found.ok()) return found;
+    DeviceStreams& device = *devices->streams[key.device_ordinal];
+    absl::StatusOr<StreamKey> normal = device.Normalize(key);
     if (!normal.ok()) return normal.status();
-    orders.push_back({*device, *normal, ++wanted[*normal]});
+    orders.push_back({&device, *normal, ++wanted[*normal]});
     if (orders.back().wanted > limit) {
       return absl::InvalidArgumentError(
           absl::StrCat("Prewarm names {", ToString(*normal), "} more than ",
@@ -127,28 +82,35 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
 
 absl::Status StreamHandleCache::Trim(int device_ordinal) {
   if (!MayCallHip()) return absl::OkStatus();
-  absl::StatusOr<DeviceStreams*> device = Device(device_ordinal);
-  if (!device.ok()) return device.status();
-  return (*device)->Trim();
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(device_ordinal, &devices);
+  if (!found.ok()) return found;
+  HipScope hip(device_ordinal);
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = devices->streams[device_ordinal]->Trim(hip);
+    HipResult events = devices->events[device_ordinal]->Trim(hip);
+    if (result.ok()) result = events;
+  }
+  return ToStatus(hip.Close(result), device_ordinal);
 }
 
 absl::Status StreamHandleCache::TrimAll() {
-  if (!MayCallHip()) return absl::OkStatus();
   // Without a stream there is no need to start HIP.
-  Devices* devices = devices_.load(std::memory_order_acquire);
+  Devices* devices = KnownDevices();
   if (devices == nullptr) return absl::OkStatus();
   absl::Status first;
-  for (DeviceStreams& device : devices->by_ordinal) first.Update(device.Trim());
+  for (int i = 0; i < devices->count; ++i) first.Update(Trim(i));
   return first;
 }
 
 void StreamHandleCache::Invalidate(int device_ordinal) {
-  Devices* devices = devices_.load(std::memory_order_acquire);
-  if (!MayCallHip() || devices == nullptr || device_ordinal < 0 ||
-      static_cast<size_t>(device_ordinal) >= devices->by_ordinal.size()) {
+  Devices* devices = KnownDevices();
+  if (!MayCallHip() || devices == nullptr || !devices->Has(device_ordinal)) {
     return;
   }
-  devices->by_ordinal[device_ordinal].Invalidate();
+  devices->streams[device_ordinal]->Invalidate();
+  devices->events[device_ordinal]->Invalidate();
 }
 
 void StreamHandleCache::SetMaxParkedPerKey(int limit) {
@@ -159,10 +121,8 @@ StreamCacheStats StreamHandleCache::GetStats() const {
   StreamCacheStats stats;
   // In a forked child another thread's lock may be held for ever.
   if (IsForkedChild()) return stats;
-  if (Devices* devices = devices_.load(std::memory_order_acquire)) {
-    for (const DeviceStreams& device : devices->by_ordinal) {
-      device.AddStatsTo(stats);
-    }
+  if (Devices* devices = KnownDevices()) {
+    for (const auto& device : devices->streams) device->AddStatsTo(stats);
   }
   return stats;
 }
@@ -180,27 +140,11 @@ std::string StreamCacheStats::ToString() const {
 }
 
 absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key) {
-  if (!MayCallHip()) return NoHipAnyMore();
   if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-  absl::StatusOr<DeviceStreams*> device =
-      StreamHandleCache::Get().Device(key.device_ordinal);
-  if (!device.ok()) return device.status();
-  return (*device)->Create(key);
-}
-
-absl::Status StreamHandleCache::Destroy(int device_ordinal,
-                                        hipStream_t stream) {
-  absl::StatusOr<DeviceStreams*> device = Device(device_ordinal);
-  if (!device.ok()) return device.status();
-  const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
-  if (std::optional<absl::Status> destroyed =
-          (*device)->Destroy(stream, limit)) {
-    return *std::move(destroyed);
-  }
-  for (DeviceStreams& other : devices_.load()->by_ordinal) {
-    if (other.Has(stream)) return AnotherDevicesStream(device_ordinal);
-  }
-  return (*device)->DestroyForeign(stream);
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+  if (!found.ok()) return found;
+  return devices->streams[key.device_ordinal]->Create(key);
 }
 
 absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
@@ -209,10 +153,11 @@ absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
         "DestroyStream: the null, legacy and per-thread streams are HIP's own");
   }
   if (!MayCallHip()) return absl::OkStatus();
-  absl::Status status =
-      StreamHandleCache::Get().Destroy(device_ordinal, stream);
+  const int limit = StreamHandleCache::Get().max_parked_per_key_.load(
+      std::memory_order_relaxed);
+  absl::Status status = Destroy(device_ordinal, stream, limit);
   // That exit has begun meanwhile is nobody's concern.
-  return MayCallHip() ? status : absl::OkStatus();
+  return status.ok() || MayCallHip() ? status : absl::OkStatus();
 }
 
 }  // namespace hip_stream_pool

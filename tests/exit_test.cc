@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,15 +23,20 @@
 #include "gpu/gpu_choice.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/sequencing_event.h"
 #include "hip_stream_pool/stream_handle_cache.h"
+#include "hip_stream_pool/tracked_buffer.h"
 #include "simulated_hsa/simulated_hsa.h"
 
 namespace {
 
+using hip_stream_pool::CopyHostToDevice;
 using hip_stream_pool::CreateStream;
 using hip_stream_pool::DestroyStream;
 using hip_stream_pool::RocmStream;
+using hip_stream_pool::SequencingEvent;
 using hip_stream_pool::StreamHandleCache;
+using hip_stream_pool::TrackedBuffer;
 
 constexpr int kSkipped = 77;  // as ctest has it
 
@@ -102,6 +108,59 @@ void UseAllOfThePool(hipStream_t lent) {
   (void)cache.GetStats();
   Require(!RocmStream::Borrow(0, nullptr).ok(), "Borrow did not refuse");
 }
+
+// Events of a program, in each state, and what it has of theirs.
+struct Events {
+  static Events Make(const RocmStream& stream) {
+    Events events;
+    Require(events.recorded->RecordOn(stream).ok(), "RecordOn failed");
+    Require(events.buffer.SetProducerEvent(events.recorded).ok(), "no event");
+    Require(events.failed->SetError(absl::UnknownError("")).ok(), "no error");
+    return events;
+  }
+
+  // Where HIP must not be called any more.
+  void UseAll(const RocmStream& stream) const {
+    const auto refused = [](const absl::Status& status) {
+      Require(status.code() == absl::StatusCode::kFailedPrecondition,
+              "an event or a buffer did not refuse");
+    };
+    refused(recorded->WaitOn(stream));
+    refused(recorded->BlockHostUntilComplete());
+    Require(recorded->TryIsComplete() == false, "it knows that it is complete");
+    Require(failed->TryIsComplete() == true, "it has not failed");
+    refused(pending->WaitOn(stream));
+    Require(pending->TryIsComplete() == std::nullopt, "it is recorded");
+    refused(SequencingEvent::Create()->RecordOn(stream));
+    refused(buffer.WaitUntilDefined(stream));
+    TrackedBuffer other(&memory, 1);
+    refused(CopyHostToDevice(other, &memory, 1, stream).status());
+  }
+
+  std::shared_ptr<SequencingEvent> recorded = SequencingEvent::Create();
+  std::shared_ptr<SequencingEvent> failed = SequencingEvent::Create();
+  std::shared_ptr<SequencingEvent> pending = SequencingEvent::Create();
+  static char memory;
+  TrackedBuffer buffer{&memory, 1};
+};
+
+char Events::memory = 0;
+
+// Destroyed with the static objects.
+struct UsedAtExit {
+  ~UsedAtExit() {
+    if (!events) return;
+    events->UseAll(*stream);
+    absl::Status heard;
+    events->pending->AndThen([&](const absl::Status& s) { heard = s; });
+    events->pending.reset();
+    Require(heard.code() == absl::StatusCode::kCancelled,
+            "whoever waits was not told");
+  }
+  std::optional<Events> events;
+  std::optional<RocmStream> stream;
+};
+UsedAtExit used_at_exit;
 
 hipStream_t lent_in_main = nullptr;
 void AtExit() { UseAllOfThePool(lent_in_main); }
@@ -200,6 +259,7 @@ void Run(const std::string& scenario) {
     });
   } else if (scenario == "fork_in_the_first_call") {
     std::thread first([] { Create(); });
+    while (calls == 0) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     Fork([] { Require(!CreateStream({}).ok(), "the child has a stream"); });
     first.join();
@@ -216,6 +276,93 @@ void Run(const std::string& scenario) {
     Require(hipMemsetAsync(memory, 1, 64, stream) == hipSuccess, "memset");
     std::thread([stream] { (void)DestroyStream(0, stream); }).detach();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  } else if (scenario == "events_alive_at_exit") {
+    used_at_exit.stream = MakeOwner();
+    used_at_exit.events = Events::Make(*used_at_exit.stream);
+    static UsedAtExit made_after_the_pool;
+    made_after_the_pool.stream = MakeOwner();
+    made_after_the_pool.events = Events::Make(*made_after_the_pool.stream);
+  } else if (scenario == "events_in_use_at_exit") {
+    simulated_hsa::Control* simulation = simulated_hsa::Get();
+    if (simulation == nullptr) exit(kSkipped);
+    struct Shared {
+      RocmStream busy = MakeOwner();
+      RocmStream stream = MakeOwner();
+      Events events = Events::Make(stream);
+      std::shared_ptr<SequencingEvent> held = SequencingEvent::Create();
+    };
+    static Shared& shared = *new Shared;
+    void* memory = nullptr;
+    Require(hipMalloc(&memory, 64) == hipSuccess, "hipMalloc failed");
+    simulation->Hold();
+    Require(hipMemsetAsync(memory, 1, 64, shared.busy.handle()) == hipSuccess,
+            "memset");
+    Require(shared.held->RecordOn(shared.busy).ok(), "RecordOn failed");
+    std::thread([] {
+      (void)shared.events.pending->WaitOn(shared.stream);
+      Fail("a wait for an event that nobody records ended");
+    }).detach();
+    std::thread([] { (void)shared.held->BlockHostUntilComplete(); }).detach();
+    static std::atomic<int> rounds{0};
+    for (int i = 0; i < 2; ++i) {
+      std::thread([] {
+        for (;; ++rounds) {
+          auto event = SequencingEvent::Create();
+          (void)event->RecordOn(shared.stream);
+          (void)event->TryIsComplete();
+          (void)event->WaitOn(shared.busy);
+          (void)shared.events.buffer.WaitUntilDefined(shared.busy);
+        }
+      }).detach();
+    }
+    while (rounds < 100) std::this_thread::yield();
+  } else if (scenario == "events_in_a_forked_child") {
+    used_at_exit.stream = MakeOwner();
+    used_at_exit.events = Events::Make(*used_at_exit.stream);
+    const RocmStream& stream = *used_at_exit.stream;
+    Events& events = *used_at_exit.events;
+    std::atomic<int> ran{0};
+    events.pending->AndThen([&](const absl::Status&) { ++ran; });
+    // One whose event has but one owner, that the child destroys.
+    std::thread waiter([pending = events.pending.get(), &stream] {
+      Require(pending->WaitOn(stream).ok(), "the parent's wait failed");
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    Fork([&] {
+      events.UseAll(stream);
+      used_at_exit.events.reset();
+      Require(ran == 0, "the child ran its parent's callback");
+      used_at_exit.stream.reset();
+    });
+    Require(events.pending->RecordOn(stream).ok(), "RecordOn failed");
+    waiter.join();
+    Require(ran == 1, "the parent's callback did not run");
+    Require(events.recorded->BlockHostUntilComplete().ok(), "it is broken");
+    // With threads that may have any lock, at any time.
+    static std::atomic<bool> stop{false};
+    std::thread user([&stream] {
+      while (!stop) {
+        auto event = SequencingEvent::Create();
+        event->AndThen([](const absl::Status&) {});
+        (void)event->RecordOn(stream);
+        (void)event->WaitOn(stream);
+      }
+    });
+    for (int i = 0; i < 50; ++i) {
+      auto pending = SequencingEvent::Create();
+      auto recorded = SequencingEvent::Create();
+      Require(recorded->RecordOn(stream).ok(), "RecordOn failed");
+      Fork([&] {
+        pending.reset();
+        recorded.reset();
+        used_at_exit.events.reset();
+        // What the other thread has is nobody's here, which is no leak.
+        _exit(0);
+      });
+    }
+    stop = true;
+    user.join();
+    used_at_exit.events.reset();
   } else if (scenario == "fork_after_use") {
     RocmStream owner = MakeOwner();
     hipStream_t lent = Create();
@@ -279,6 +426,19 @@ WATCH(hipStreamGetFlags, (hipStream_t stream, unsigned int* flags),
 WATCH(hipStreamGetPriority, (hipStream_t stream, int* priority),
       (stream, priority))
 WATCH(hipGetLastError, (), ())
+WATCH(hipEventCreateWithFlags, (hipEvent_t * event, unsigned int flags),
+      (event, flags))
+WATCH(hipEventDestroy, (hipEvent_t event), (event))
+WATCH(hipEventRecord, (hipEvent_t event, hipStream_t stream), (event, stream))
+WATCH(hipEventQuery, (hipEvent_t event), (event))
+WATCH(hipEventSynchronize, (hipEvent_t event), (event))
+WATCH(hipStreamWaitEvent,
+      (hipStream_t stream, hipEvent_t event, unsigned int flags),
+      (stream, event, flags))
+WATCH(hipMemcpyAsync,
+      (void* to, const void* from, size_t size, hipMemcpyKind kind,
+       hipStream_t stream),
+      (to, from, size, kind, stream))
 
 int main(int argc, char** argv) {
   if (argc != 2) {

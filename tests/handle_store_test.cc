@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -31,7 +30,7 @@ HandleStore::Handle Handle(uintptr_t value) {
 void Park(HandleStore& store, HandleStore::Handle handle) {
   HandleStore::ClaimResult claim = store.Claim(handle);
   ASSERT_EQ(claim.state, ClaimState::kClaimed);
-  ASSERT_EQ(store.Park(*claim.ticket, kNoLimit), ParkResult::kParked);
+  ASSERT_EQ(store.Park(claim.ticket, kNoLimit), ParkResult::kParked);
 }
 
 TEST(HandleStoreTest, LendsNothingBeforeSomethingIsParked) {
@@ -50,9 +49,9 @@ TEST(HandleStoreTest, LendsTheEarliestCreatedFirstWhateverTheOrderOfParking) {
   do {
     for (uintptr_t h : parked) Park(store, Handle(h));
     for (uintptr_t h : created) {
-      std::optional<Ticket> ticket = store.Take(kPlain);
-      ASSERT_EQ(ticket->handle(), Handle(h));
-      ASSERT_TRUE(store.Lend(*ticket));
+      const Ticket ticket = store.Take(kPlain);
+      ASSERT_EQ(ticket.handle(), Handle(h));
+      ASSERT_TRUE(store.Confirm(ticket));
     }
   } while (std::next_permutation(parked.begin(), parked.end()));
 }
@@ -63,8 +62,8 @@ TEST(HandleStoreTest, KeepsKindsApart) {
   store.Add(Handle(32), kUrgent, 0);
   store.Add(Handle(48), kNonBlocking, 0);
   for (uintptr_t h : {16, 32, 48}) Park(store, Handle(h));
-  EXPECT_EQ(store.Take(kUrgent)->handle(), Handle(32));
-  EXPECT_EQ(store.Take(kNonBlocking)->handle(), Handle(48));
+  EXPECT_EQ(store.Take(kUrgent).handle(), Handle(32));
+  EXPECT_EQ(store.Take(kNonBlocking).handle(), Handle(48));
   EXPECT_FALSE(store.Take(kUrgent));
   EXPECT_EQ(store.ParkedOf(kPlain), 1);
   EXPECT_EQ(store.ParkedOf(kUrgent), 0);
@@ -77,9 +76,9 @@ TEST(HandleStoreTest, TellsApartWhatCanBeClaimed) {
   HandleStore::ClaimResult claim = store.Claim(Handle(16));
   EXPECT_EQ(claim.state, ClaimState::kClaimed);
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "claimed";
-  store.Park(*claim.ticket, kNoLimit);
+  store.Park(claim.ticket, kNoLimit);
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "parked";
-  store.SetAside(*store.Take(kPlain));
+  store.SetAside(store.Take(kPlain));
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked) << "set aside";
   ASSERT_EQ(store.TakeSetAside().size(), 1u);
 }
@@ -89,7 +88,7 @@ TEST(HandleStoreTest, ParksUpToTheLimitOfEachKind) {
   for (uintptr_t h : {16, 32, 48}) store.Add(Handle(h), kPlain, 0);
   store.Add(Handle(64), kUrgent, 0);
   const auto park = [&](uintptr_t h, int limit) {
-    Ticket ticket = *store.Claim(Handle(h)).ticket;
+    Ticket ticket = store.Claim(Handle(h)).ticket;
     ParkResult result = store.Park(ticket, limit);
     if (result == ParkResult::kOverLimit) {
       EXPECT_TRUE(store.Remove(ticket)) << "the ticket stays good";
@@ -108,59 +107,103 @@ TEST(HandleStoreTest, ParksUpToTheLimitOfEachKind) {
 TEST(HandleStoreTest, ATicketWorksOnce) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 0);
-  Ticket ticket = *store.Claim(Handle(16)).ticket;
+  Ticket ticket = store.Claim(Handle(16)).ticket;
   EXPECT_EQ(store.Park(ticket, kNoLimit), ParkResult::kParked);
   EXPECT_EQ(store.Park(ticket, kNoLimit), ParkResult::kForgotten);
   EXPECT_FALSE(store.Remove(ticket));
   store.SetAside(ticket);
   store.PutBack(ticket);
-  EXPECT_FALSE(store.Lend(ticket));
+  EXPECT_FALSE(store.Confirm(ticket));
   EXPECT_EQ(store.GetCounts().parked_now, 1);
-  EXPECT_EQ(store.Take(kPlain)->handle(), Handle(16));
+  EXPECT_EQ(store.Take(kPlain).handle(), Handle(16));
   EXPECT_FALSE(store.Take(kPlain));
 }
 
-TEST(HandleStoreTest, WhatIsTakenIsNobodysUntilItIsLent) {
+TEST(HandleStoreTest, WhatIsTakenIsLentUnlessItIsGivenUp) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 0);
   Park(store, Handle(16));
-  Ticket ticket = *store.Take(kPlain);
-  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked);
+  Ticket ticket = store.Take(kPlain);
   EXPECT_FALSE(store.Take(kPlain));
+  store.PutBack(ticket);
   EXPECT_EQ(store.GetCounts().reused, 0);
   EXPECT_EQ(store.GetCounts().lent_now, 0);
-  EXPECT_TRUE(store.Lend(ticket));
+  ticket = store.Take(kPlain);
+  EXPECT_TRUE(store.Confirm(ticket));
   EXPECT_EQ(store.GetCounts().reused, 1);
   EXPECT_EQ(store.GetCounts().lent_now, 1);
   EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kClaimed);
 }
 
+// The four ways in which a taker can end the loan.
+using EndLoan = void (*)(HandleStore&, const Ticket&);
+constexpr EndLoan kEndLoan[] = {
+    [](HandleStore& store, const Ticket& ticket) {
+      EXPECT_FALSE(store.Confirm(ticket));
+    },
+    [](HandleStore& store, const Ticket& ticket) { store.PutBack(ticket); },
+    [](HandleStore& store, const Ticket& ticket) { store.SetAside(ticket); },
+    [](HandleStore& store, const Ticket& ticket) {
+      EXPECT_FALSE(store.Remove(ticket));
+    }};
+
 TEST(HandleStoreTest, WhatIsInvalidatedWhileItIsTakenIsNotLent) {
-  HandleStore store;
-  store.Add(Handle(16), kPlain, 0);
-  Park(store, Handle(16));
-  Ticket ticket = *store.Take(kPlain);
-  store.Invalidate();
-  EXPECT_FALSE(store.Lend(ticket));
-  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
-  EXPECT_EQ(store.GetCounts().reused, 0);
+  for (EndLoan end_loan : kEndLoan) {
+    HandleStore store;
+    store.Add(Handle(16), kPlain, 0);
+    Park(store, Handle(16));
+    Ticket ticket = store.Take(kPlain);
+    store.Invalidate();
+    end_loan(store, ticket);
+    EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
+    EXPECT_EQ(store.Add(Handle(16), kPlain, 1), AddResult::kLent);
+  }
+}
+
+TEST(HandleStoreTest, WhatIsHeldBackForATakerIsParkedWhenHeLearnsOfIt) {
+  for (EndLoan end_loan : kEndLoan) {
+    for (bool invalidate : {true, false}) {
+      HandleStore store;
+      store.Add(Handle(16), kPlain, 0);
+      Park(store, Handle(16));
+      Ticket ticket = store.Take(kPlain);
+      if (invalidate) store.Invalidate();
+      EXPECT_EQ(store.Add(Handle(16), kPlain, 1), AddResult::kHeldBack);
+      end_loan(store, ticket);
+      EXPECT_EQ(store.Take(kPlain).identity(), 1u);
+    }
+  }
+}
+
+TEST(HandleStoreTest, ATakerWhoseHandleIsAnothersLeavesItAlone) {
+  for (EndLoan end_loan : kEndLoan) {
+    HandleStore store;
+    store.Add(Handle(16), kPlain, 0);
+    Park(store, Handle(16));
+    Ticket ticket = store.Take(kPlain);
+    Park(store, Handle(16));  // destroyed a second time by its last owner
+    Ticket other = store.Take(kPlain);
+    end_loan(store, ticket);
+    EXPECT_TRUE(store.Confirm(other));
+    EXPECT_EQ(store.GetCounts().lent_now, 1);
+  }
 }
 
 TEST(HandleStoreTest, WhatIsPutBackIsAtItsOldPlace) {
   HandleStore store;
   for (uintptr_t h : {32, 16}) store.Add(Handle(h), kPlain, 0);
   for (uintptr_t h : {32, 16}) Park(store, Handle(h));
-  store.PutBack(*store.Take(kPlain));
+  store.PutBack(store.Take(kPlain));
   EXPECT_EQ(store.GetCounts().parked_now, 2);
   EXPECT_EQ(store.GetCounts().parked_total, 2);
-  EXPECT_EQ(store.Take(kPlain)->handle(), Handle(32));
+  EXPECT_EQ(store.Take(kPlain).handle(), Handle(32));
 }
 
 TEST(HandleStoreTest, WhatIsSetAsideIsNeverLentAndCanBeTaken) {
   HandleStore store;
   store.Add(Handle(16), kPlain, 0);
   Park(store, Handle(16));
-  store.SetAside(*store.Take(kPlain));
+  store.SetAside(store.Take(kPlain));
   EXPECT_FALSE(store.Take(kPlain));
   EXPECT_TRUE(store.TakeParked().empty());
   std::vector<Ticket> taken = store.TakeSetAside();
@@ -190,8 +233,8 @@ TEST(HandleStoreTest, InvalidateEndsLoansClaimsAndParking) {
   for (uintptr_t h : {16, 32, 48, 64}) store.Add(Handle(h), kPlain, 0);
   Park(store, Handle(16));
   Park(store, Handle(64));
-  store.SetAside(*store.Take(kPlain));  // 16
-  Ticket claimed = *store.Claim(Handle(32)).ticket;
+  store.SetAside(store.Take(kPlain));  // 16
+  Ticket claimed = store.Claim(Handle(32)).ticket;
   EXPECT_EQ(store.Invalidate(), 2) << "one parked, one set aside";
   EXPECT_FALSE(store.Take(kPlain));
   EXPECT_EQ(store.Park(claimed, kNoLimit), ParkResult::kForgotten);
@@ -211,11 +254,11 @@ TEST(HandleStoreTest, ANewHandleTakesThePlaceOfOneThatThePoolHad) {
   EXPECT_FALSE(store.Take(kPlain));
   EXPECT_EQ(store.GetCounts().parked_now, 0);
   EXPECT_EQ(store.GetCounts().lent_now, 1);
-  Ticket old = *store.Claim(Handle(16)).ticket;
+  Ticket old = store.Claim(Handle(16)).ticket;
   EXPECT_EQ(old.identity(), 2u);
   EXPECT_EQ(store.Add(Handle(16), kPlain, 3), AddResult::kLentForStale);
   EXPECT_FALSE(store.Remove(old));
-  EXPECT_EQ(store.Claim(Handle(16)).ticket->identity(), 3u);
+  EXPECT_EQ(store.Claim(Handle(16)).ticket.identity(), 3u);
 }
 
 TEST(HandleStoreTest, ANewHandleIsHeldBackUntilTheOwnerOfTheOldOneIsDone) {
@@ -229,9 +272,9 @@ TEST(HandleStoreTest, ANewHandleIsHeldBackUntilTheOwnerOfTheOldOneIsDone) {
     EXPECT_TRUE(store.TakeParked().empty());
     EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
     EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked);
-    std::optional<Ticket> ticket = store.Take(kUrgent);
+    const Ticket ticket = store.Take(kUrgent);
     ASSERT_TRUE(ticket);
-    EXPECT_EQ(ticket->identity(), 2u);
+    EXPECT_EQ(ticket.identity(), 2u);
   }
 }
 
@@ -249,7 +292,7 @@ TEST(HandleStoreTest, WhatIsForgottenIsUnknownWhoeverHadIt) {
   HandleStore store;
   for (uintptr_t h : {16, 32, 48}) store.Add(Handle(h), kPlain, 0);
   Park(store, Handle(16));
-  Ticket claimed = *store.Claim(Handle(32)).ticket;
+  Ticket claimed = store.Claim(Handle(32)).ticket;
   for (uintptr_t h : {16, 32, 48}) EXPECT_TRUE(store.Forget(Handle(h)));
   EXPECT_FALSE(store.Forget(Handle(16)));
   EXPECT_FALSE(store.Take(kPlain));
@@ -290,14 +333,14 @@ TEST(HandleStoreTest, NoHandleHasTwoHoldersWithManyThreads) {
           }
           case 1:
           case 2:
-            if (auto ticket = store.Take(kind)) {
-              take(ticket->handle());
+            if (const Ticket ticket = store.Take(kind)) {
+              take(ticket.handle());
               if (random() % 4 == 0) {
-                give(ticket->handle());
-                store.PutBack(*ticket);
+                give(ticket.handle());
+                store.PutBack(ticket);
               } else {
-                if (!store.Lend(*ticket)) ++faults;
-                mine.push_back(ticket->handle());
+                if (!store.Confirm(ticket)) ++faults;
+                mine.push_back(ticket.handle());
               }
             }
             break;
@@ -317,8 +360,8 @@ TEST(HandleStoreTest, NoHandleHasTwoHoldersWithManyThreads) {
               break;
             }
             give(mine.back());
-            if (store.Park(*claim.ticket, 16) == ParkResult::kOverLimit) {
-              if (!store.Remove(*claim.ticket)) ++faults;
+            if (store.Park(claim.ticket, 16) == ParkResult::kOverLimit) {
+              if (!store.Remove(claim.ticket)) ++faults;
             }
             mine.pop_back();
         }

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "devices.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "scripted_hip/scripted_hip.h"
 #include "scripted_pool.h"
@@ -23,7 +25,7 @@ namespace hip_stream_pool {
 class PoolTest : public ::testing::Test, protected ScriptedPool {
  protected:
   PoolTest() {
-    hip.SetLockProbe([this] { (void)cache.GetStats(); });
+    hip.SetLockProbe([this] { TakeEveryLock(); });
     StartOver(scripted_hip::Behavior::kHip52);
   }
 
@@ -57,6 +59,14 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
     return now;
   }
 
+  // Waits where a lock of the pool is held while HIP is called: see LockProbe.
+  void TakeEveryLock() {
+    (void)cache.GetStats();
+    Devices* devices = KnownDevices();
+    if (devices == nullptr) return;
+    for (const auto& events : devices->events) events->GiveBack(nullptr);
+  }
+
   // A stream of device 0 that is parked.
   hipStream_t Parked(const StreamKey& key = {}) {
     hipStream_t stream = Create(key);
@@ -82,6 +92,7 @@ inline auto IsFailedPrecondition() {
 inline auto IsResourceExhausted() {
   return HasCode(absl::StatusCode::kResourceExhausted);
 }
+inline auto IsCancelled() { return HasCode(absl::StatusCode::kCancelled); }
 inline auto IsInternal() { return HasCode(absl::StatusCode::kInternal); }
 
 }  // namespace hip_stream_pool

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/held_streams.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_context.h"
@@ -91,9 +92,8 @@ TEST_F(StreamContextRuntimeTest, WorkIsInOrderWithTheCallersOwn) {
 }
 
 TEST_F(StreamContextRuntimeTest, RunAsyncReturnsWhileTheStreamIsHeldUp) {
-  if (simulation_ == nullptr) GTEST_SKIP() << "needs the simulated GPU";
   {
-    simulated_hsa::ScopedHold hold(simulation_);
+    HeldStreams hold({callers_});
     ASSERT_HIP(hipMemsetAsync(memory_, 1, kSize, callers_));
     ASSERT_TRUE(
         context_->RunAsync(callers_, [&](hipStream_t s) { return Fill(2, s); })
@@ -139,7 +139,6 @@ TEST_F(StreamContextRuntimeTest, RunsOfBothKindsMixAndNest) {
 }
 
 TEST_F(StreamContextRuntimeTest, WaitForAndFinishOnOrderTwoStreams) {
-  if (simulation_ == nullptr) GTEST_SKIP() << "needs the simulated GPU";
   for (hipStream_t queue : {callers_, hipStream_t{nullptr}}) {
     std::atomic<bool> done{false};
     const auto callback = [](hipStream_t, hipError_t, void* flag) {
@@ -150,7 +149,7 @@ TEST_F(StreamContextRuntimeTest, WaitForAndFinishOnOrderTwoStreams) {
       const hipStream_t then = finish ? queue : context_->stream();
       done = false;
       {
-        simulated_hsa::ScopedHold hold(simulation_);
+        HeldStreams hold({first});
         ASSERT_HIP(hipMemsetAsync(memory_, 1, kSize, first));
         ASSERT_TRUE(
             (finish ? context_->FinishOn(queue) : context_->WaitFor(queue))
@@ -170,9 +169,9 @@ TEST_F(StreamContextRuntimeTest, WaitForAndFinishOnOrderTwoStreams) {
 
 TEST_F(StreamContextRuntimeTest, InACaptureTheWorkIsCaptured) {
   ASSERT_HIP(hipStreamBeginCapture(callers_, hipStreamCaptureModeThreadLocal));
-  EXPECT_TRUE(
-      context_->RunAsync(callers_, [&](hipStream_t s) { return Fill(9, s); })
-          .ok());
+  const absl::Status run =
+      context_->RunAsync(callers_, [&](hipStream_t s) { return Fill(9, s); });
+  EXPECT_TRUE(run.ok()) << run;
   hipGraph_t graph = nullptr;
   ASSERT_HIP(hipStreamEndCapture(callers_, &graph));
   size_t nodes = 0;

@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -136,7 +137,8 @@ class StreamContext {
     std::optional<hipStream_t> external;  // nothing: the internal stream
   };
 
-  StreamContext(RocmStream internal, hipEvent_t event);
+  explicit StreamContext(RocmStream internal)
+      : internal_(std::move(internal)) {}
 
   absl::StatusOr<ExternalStreamScope> Bind(std::optional<hipStream_t> external);
   absl::Status Unbind(uint64_t binding);
@@ -145,7 +147,6 @@ class StreamContext {
                      hipStream_t then) const;
 
   RocmStream internal_;
-  hipEvent_t event_;  // for WaitFor and FinishOn
   std::vector<Library> libraries_;
   std::vector<Binding> bindings_;  // the last one counts
   uint64_t next_binding_ = 0;

@@ -36,8 +36,6 @@
 
 namespace hip_stream_pool {
 
-class DeviceStreams;
-
 struct StreamCacheStats {
   // Counters since the start of the process.
   int64_t hits = 0;             // CreateStream reused a parked stream
@@ -81,8 +79,8 @@ class StreamHandleCache {
   // one key more often than the limit allows; what was created by then stays.
   [[nodiscard]] absl::Status Prewarm(absl::Span<const StreamKey> keys);
 
-  // Destroys what is parked for the device. Returns the first error, after
-  // all have been tried.
+  // Destroys what is parked for the device, the pool's own events too. Returns
+  // the first error, after all have been tried.
   [[nodiscard]] absl::Status Trim(int device_ordinal);
 
   // Trims every device.
@@ -106,20 +104,11 @@ class StreamHandleCache {
   StreamCacheStats GetStats() const;
 
  private:
-  friend absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key);
   friend absl::Status DestroyStream(int device_ordinal, hipStream_t stream);
-
-  struct Devices;
 
   StreamHandleCache();
   ~StreamHandleCache() = delete;
 
-  // Every device of the process, asked of HIP the first time.
-  absl::StatusOr<Devices*> AllDevices();
-  absl::StatusOr<DeviceStreams*> Device(int ordinal);
-  absl::Status Destroy(int device_ordinal, hipStream_t stream);
-
-  std::atomic<Devices*> devices_{nullptr};
   std::atomic<int> max_parked_per_key_;
 };
 

@@ -8,9 +8,11 @@
 
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/sequencing_event.h"
 #include "hip_stream_pool/stream_context.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "hip_stream_pool/stream_key.h"
+#include "hip_stream_pool/tracked_buffer.h"
 #include "hip_stream_pool/worker_thread.h"
 
 namespace {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/held_streams.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
@@ -295,11 +296,16 @@ TEST_F(ExecutorTest, WorkThatACallbackEnqueuesAtTeardownIsWaitedForToo) {
   EXPECT_EQ(copies, 10);
 }
 
-TEST_F(SimulatedExecutorTest, TeardownWaitsForABusyGpu) {
+TEST_F(ExecutorTest, TeardownWaitsForABusyGpu) {
   std::atomic<int> callbacks{0};
   std::atomic<bool> released{false};
   std::unique_ptr<Executor> executor = CreateExecutor();
-  simulation->Hold();
+  // Copies wait for the first, the compute stream.
+  std::vector<hipStream_t> compute;
+  for (int device = 0; device < devices; ++device) {
+    compute.push_back(executor->streams(device)[0].handle());
+  }
+  HeldStreams hold(compute);
   EnqueueCopies(*executor, buffers, [&] {
     EXPECT_TRUE(released);
     ++callbacks;
@@ -307,7 +313,7 @@ TEST_F(SimulatedExecutorTest, TeardownWaitsForABusyGpu) {
   std::thread release([&] {
     Nap(30);
     released = true;
-    simulation->Release();
+    hold.Release();
   });
   executor.reset();
   EXPECT_EQ(callbacks, 3 * devices);

@@ -5,9 +5,7 @@
 // destroys it, and a wrapper that calls both; what changes is between the two
 // marks below, which README.md quotes word for word.
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
+#include "readme_testing.h"
 
 namespace xla_like {
 
@@ -123,23 +122,10 @@ TEST(XlaAdapterTest, AnErrorNamesTheDevice) {
   EXPECT_NE(stream.status().message().find("64"), std::string::npos);
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(XlaAdapterTest, ReadmeQuotesTheCodeWordForWord) {
-  const std::string readme = ReadFile(SOURCE_FOLDER "/README.md");
-  const std::string source =
-      ReadFile(SOURCE_FOLDER "/tests/executor/xla_adapter_test.cc");
-  const std::string from = "// [README: Use it in your executor]\n";
-  const size_t start = source.find(from) + from.size();
-  const size_t end = source.find("// [README: end]\n", start);
-  ASSERT_NE(end, std::string::npos);
-  EXPECT_NE(readme.find("```cpp\n" + source.substr(start, end - start) + "```"),
-            std::string::npos);
+  EXPECT_TRUE(hip_stream_pool::ReadmeQuotes(
+      SOURCE_FOLDER, "tests/executor/xla_adapter_test.cc",
+      "Use it in your executor"));
 }
 
 }  // namespace

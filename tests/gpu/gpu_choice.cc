@@ -14,6 +14,7 @@
 #include <string>
 
 #include "hip/hip_runtime_api.h"
+#include "hip_over_cuda/hip_over_cuda.h"
 #include "simulated_hsa/simulated_hsa.h"
 
 namespace hip_stream_pool {
@@ -41,6 +42,8 @@ bool HasSimdUnits(const std::string& properties_path) {
 }
 
 bool HasUsableGpu() {
+  // Whether there is one to CUDA, HIP's calls say.
+  if (hip_over_cuda::IsLoaded()) return true;
   if (access("/dev/kfd", R_OK | W_OK) != 0) return false;
   const std::string nodes = "/sys/class/kfd/kfd/topology/nodes";
   DIR* const folder = opendir(nodes.c_str());
@@ -114,6 +117,9 @@ std::string DescribeGpu() {
           std::to_string(version / 10'000'000) + "." +
           std::to_string(version / 100'000 % 100) + "." +
           std::to_string(version % 100'000);
+  if (const char* over = hip_over_cuda::Description()) {
+    text += std::string(" ") + over;
+  }
   if (simulation != nullptr) text += " (" + simulation->Describe() + ")";
   return text;
 }

@@ -3,7 +3,8 @@
 // Whether a test or benchmark runs on a real GPU or on the simulated one.
 //
 // HIP_STREAM_POOL_GPU=real|simulated|auto in the environment chooses; auto,
-// or nothing, is real where there is an AMD GPU that this user can use.
+// or nothing, is real where there is an AMD GPU that this user can use, or
+// where HIP is the library in ../hip_over_cuda.
 
 #ifndef HIP_STREAM_POOL_TESTS_GPU_GPU_CHOICE_H_
 #define HIP_STREAM_POOL_TESTS_GPU_GPU_CHOICE_H_
@@ -19,7 +20,8 @@ namespace hip_stream_pool {
 // understood or followed.
 void ChooseGpu(char** argv);
 
-// One line: "real: gfx942 x8, HIP 6.4.43484", or "simulated: gfx90a x2, HIP
+// One line: "real: gfx942 x8, HIP 6.4.43484" (behind HIP over CUDA, " over CUDA
+// 13.0"), or "simulated: gfx90a x2, HIP
 // 5.2.21153 (2 devices, copy 0 us, ...)", the last part from the simulation's
 // Describe. Calls HIP.
 std::string DescribeGpu();

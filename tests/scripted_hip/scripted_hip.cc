@@ -348,6 +348,19 @@ struct Functions {
 
   static ScriptedHip& Hip() { return ScriptedHip::Get(); }
 
+  // What versions of HIP do not say, or do, while there is a global capture.
+  static bool RefusedForACapture(const ThreadState& thread) {
+    ScriptedHip& hip = Hip();
+    if (!hip.global_capture_) return false;
+    if (hip.behavior_ == Behavior::kHip57) return true;
+    if (hip.behavior_ < Behavior::kHip62 ||
+        thread.mode == hipStreamCaptureModeRelaxed) {
+      return false;
+    }
+    hip.capture_invalidated_ = true;
+    return true;
+  }
+
   static hipError_t GetDeviceCount(int* count) {
     return Hip().Do("hipGetDeviceCount", nullptr, [&](Stream*, ThreadState&) {
       *count = Hip().devices_;
@@ -404,20 +417,12 @@ struct Functions {
   static hipError_t Query(hipStream_t stream) {
     return Hip().Do("hipStreamQuery", stream,
                     [&](Stream* entry, ThreadState& thread) {
-                      ScriptedHip& hip = Hip();
-                      if (hip.global_capture_) {
-                        if (hip.behavior_ == Behavior::kHip57) {
-                          return hipErrorStreamCaptureUnsupported;
-                        }
-                        if (hip.behavior_ >= Behavior::kHip62 &&
-                            thread.mode != hipStreamCaptureModeRelaxed) {
-                          hip.capture_invalidated_ = true;
-                          return hipErrorStreamCaptureUnsupported;
-                        }
+                      if (RefusedForACapture(thread)) {
+                        return hipErrorStreamCaptureUnsupported;
                       }
                       if (entry == nullptr) return hipSuccess;
                       if (entry->capture != hipStreamCaptureStatusNone) {
-                        hip.capture_invalidated_ = true;
+                        Hip().capture_invalidated_ = true;
                         return hipErrorStreamCaptureUnsupported;
                       }
                       if (entry->late_queries > 0) {
@@ -502,7 +507,7 @@ struct Functions {
         "hipEventCreateWithFlags", nullptr, [&](Stream*, ThreadState& thread) {
           *event = reinterpret_cast<hipEvent_t>(0x10000 +
                                                 0x100 * ++Hip().next_handle_);
-          Hip().events_[*event] = thread.device;
+          Hip().events_[*event] = {thread.device};
           return hipSuccess;
         });
   }
@@ -513,14 +518,46 @@ struct Functions {
     });
   }
   static hipError_t EventRecord(hipEvent_t event, hipStream_t stream) {
+    return Hip().Do("hipEventRecord", stream,
+                    [&](Stream*, ThreadState& thread) {
+                      const auto found = Hip().events_.find(event);
+                      if (found == Hip().events_.end() ||
+                          found->second.device != thread.device) {
+                        return hipErrorInvalidHandle;
+                      }
+                      found->second.stream = stream;
+                      return hipSuccess;
+                    });
+  }
+  // Of whatever device is current, as in HIP.
+  static hipError_t EventQuery(hipEvent_t event) {
+    return Hip().Do("hipEventQuery", nullptr, [&](Stream*, ThreadState&) {
+      const auto found = Hip().events_.find(event);
+      if (found == Hip().events_.end()) return hipErrorInvalidHandle;
+      const auto stream = Hip().streams_.find(found->second.stream);
+      return stream != Hip().streams_.end() && stream->second.busy
+                 ? hipErrorNotReady
+                 : hipSuccess;
+    });
+  }
+  static hipError_t EventSynchronize(hipEvent_t event) {
     return Hip().Do(
-        "hipEventRecord", stream, [&](Stream*, ThreadState& thread) {
+        "hipEventSynchronize", nullptr, [&](Stream*, ThreadState& thread) {
           const auto found = Hip().events_.find(event);
-          if (found == Hip().events_.end() || found->second != thread.device) {
-            return hipErrorInvalidHandle;
+          if (found == Hip().events_.end()) return hipErrorInvalidHandle;
+          if (RefusedForACapture(thread)) {
+            return hipErrorStreamCaptureUnsupported;
+          }
+          const auto stream = Hip().streams_.find(found->second.stream);
+          if (stream != Hip().streams_.end()) {
+            stream->second.busy = stream->second.busy_for_ever;
           }
           return hipSuccess;
         });
+  }
+  static hipError_t Copy(hipStream_t stream) {
+    return Hip().Do("hipMemcpyAsync", stream,
+                    [&](Stream*, ThreadState&) { return hipSuccess; });
   }
   static hipError_t WaitEvent(hipStream_t stream, hipEvent_t event) {
     return Hip().Do("hipStreamWaitEvent", stream, [&](Stream*, ThreadState&) {
@@ -640,6 +677,16 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
 hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
                               unsigned int) {
   return Functions::WaitEvent(stream, event);
+}
+hipError_t hipEventQuery(hipEvent_t event) {
+  return Functions::EventQuery(event);
+}
+hipError_t hipEventSynchronize(hipEvent_t event) {
+  return Functions::EventSynchronize(event);
+}
+hipError_t hipMemcpyAsync(void*, const void*, size_t, hipMemcpyKind,
+                          hipStream_t stream) {
+  return Functions::Copy(stream);
 }
 hipError_t hipGetLastError() { return Functions::GetLastError(); }
 const char* hipGetErrorName(hipError_t error) {

@@ -33,7 +33,8 @@ struct Call {
 // How versions of HIP differ where it matters to a pool.
 enum class Behavior {
   kHip52,  // a query knows nothing of captures; every call sets the last error
-  kHip57,  // a query answers 900 while a global capture is active, anywhere
+  kHip57,  // a query answers 900 while a global capture is active, anywhere,
+           // as does a synchronize with an event; the query of one does not
   kHip62,  // so it does, and invalidates the capture; not in relaxed mode
   kHip70,  // also: only failures set the last error; a stream that does not
            // exist is not checked for, but in GetDevice and GetId
@@ -129,6 +130,11 @@ class ScriptedHip {
     int after;
     int times;
   };
+  // Busy while the stream is that it was recorded on, if any.
+  struct Event {
+    int device;
+    hipStream_t stream = nullptr;
+  };
   class LockProbe;
 
   hipStream_t AddStream(int device, unsigned int flags, int priority);
@@ -141,7 +147,7 @@ class ScriptedHip {
   int greatest_ = -1;
   uint64_t generation_ = 0;  // of Reset; threads start over with each
   std::map<hipStream_t, Stream> streams_;
-  std::map<hipEvent_t, int> events_;  // and their devices
+  std::map<hipEvent_t, Event> events_;
   std::vector<std::pair<hipHostFn_t, void*>> callbacks_;
   std::vector<hipStream_t> freed_;
   bool reuse_handles_ = false;

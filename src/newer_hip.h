@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included ahead of every source (-include) to build the library as for a HIP
-// newer than the installed one: says that it is HIP 7.1, and declares what the
-// installed header may lack. Only for tests over the scripted HIP.
+// Included ahead of every source (-include) to build the library as for HIP
+// 7.1, whichever is installed: says that it is HIP 7.1, and declares what the
+// installed header may lack. For where nothing of the installed HIP is linked:
+// the preloaded library, and the tests over the scripted HIP.
+#ifndef HIP_STREAM_POOL_SRC_NEWER_HIP_H_
+#define HIP_STREAM_POOL_SRC_NEWER_HIP_H_
+
 #include "hip/hip_runtime_api.h"
 
 #if HIP_VERSION < 70100000
@@ -17,6 +21,7 @@ enum hipSynchronizationPolicy {
 };
 enum hipStreamAttrID { hipStreamAttributeSynchronizationPolicy = 3 };
 union hipStreamAttrValue {
+  char size[64];  // HIP may write as much
   hipSynchronizationPolicy syncPolicy;
 };
 
@@ -31,3 +36,5 @@ hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID attribute,
                                  const hipStreamAttrValue* value);
 }
 #endif
+
+#endif  // HIP_STREAM_POOL_SRC_NEWER_HIP_H_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pools of every device of the process. HIP is asked once how many devices
+// there are; the pools are never destroyed.
+#ifndef HIP_STREAM_POOL_SRC_DEVICES_H_
+#define HIP_STREAM_POOL_SRC_DEVICES_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "device_events.h"
+#include "device_streams.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_scope.h"
+
+namespace hip_stream_pool {
+
+struct Devices {
+  bool Has(int ordinal) const { return ordinal >= 0 && ordinal < count; }
+
+  int count = 0;
+  // By device ordinal, both.
+  AllStreams streams;
+  std::vector<std::unique_ptr<DeviceEvents>> events;
+};
+
+// The first call asks HIP.
+HipResult GetDevices(Devices** devices);
+
+// nullptr until then. Makes no HIP call.
+Devices* KnownDevices();
+
+// GetDevices, and InvalidArgument if there is no such device among them.
+absl::Status GetDevicesWith(int ordinal, Devices** devices);
+
+// The device whose pool has the stream: one that the pool made, and that is not
+// known to be destroyed. Makes no HIP call.
+std::optional<int> DeviceThatHas(hipStream_t stream);
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_SRC_DEVICES_H_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PooledEvent owns a HIP event of its device's pool, from its record on a
+// stream until it is destroyed; then the event goes back, with no HIP call and
+// whatever still waits for it.
+#ifndef HIP_STREAM_POOL_SRC_POOLED_EVENT_H_
+#define HIP_STREAM_POOL_SRC_POOLED_EVENT_H_
+
+#include "device_events.h"
+#include "hip/hip_runtime_api.h"
+#include "hip_scope.h"
+
+namespace hip_stream_pool {
+
+class PooledEvent {
+ public:
+  PooledEvent() = default;
+  ~PooledEvent();
+  PooledEvent(const PooledEvent&) = delete;
+  PooledEvent& operator=(const PooledEvent&) = delete;
+
+  // Takes an event and records it after the work so far of a stream of
+  // `hip`'s device. Once.
+  HipResult RecordOn(HipScope& hip, hipStream_t stream);
+
+  // Likewise, of a stream that may take part in a stream capture. Versions of
+  // HIP write to such an event when the capture ends, so it never goes back.
+  HipResult RecordOnAny(HipScope& hip, hipStream_t stream);
+
+  // nullptr until the event is recorded.
+  hipEvent_t get() const { return event_; }
+
+ private:
+  DeviceEvents* pool_ = nullptr;  // nullptr: nothing to give back
+  hipEvent_t event_ = nullptr;
+};
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_SRC_POOLED_EVENT_H_

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sequencing_state.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "process_lifetime.h"
+#include "stream_calls.h"
+
+namespace hip_stream_pool {
+namespace {
+
+// How long to sleep between two questions where HIP refuses to block.
+constexpr std::chrono::microseconds kPollInterval{50};
+
+absl::Status InACapture(absl::string_view stream) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the ", stream, " is in a stream capture, which this would break"));
+}
+
+}  // namespace
+
+class SequencingState::Waiter {
+ public:
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    woken_up_.wait(lock, [this] { return woken_; });
+  }
+
+  // Under the lock to the end: Wait then returns, and this may be destroyed.
+  void Wake() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    woken_ = true;
+    woken_up_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable woken_up_;
+  bool woken_ = false;
+};
+
+absl::Status SequencingState::Record(
+    const RocmStream& producer,
+    absl::FunctionRef<HipResult(HipScope&)> enqueue) {
+  if (IsForkedChild()) return NoHipAnyMore();
+  if (!Leave(Phase::kPending, Phase::kRecording)) {
+    return absl::FailedPreconditionError(
+        "the event was recorded, or failed, before; that stands");
+  }
+  absl::Status recorded = RecordNow(producer, enqueue);
+  Finish(recorded.ok() ? Phase::kRecorded : Phase::kFailed, recorded);
+  return recorded;
+}
+
+absl::Status SequencingState::SetError(absl::Status error) {
+  if (error.ok()) {
+    return absl::InvalidArgumentError("SetError takes an error, not OK");
+  }
+  if (IsForkedChild()) return NoHipAnyMore();
+  if (!Leave(Phase::kPending, Phase::kRecording)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the event was recorded, or failed, before; not set: ",
+                     error.message()));
+  }
+  Finish(Phase::kFailed, error);
+  return absl::OkStatus();
+}
+
+std::optional<bool> SequencingState::TryIsComplete() {
+  switch (phase_.load(std::memory_order_acquire)) {
+    case Phase::kPending:
+    case Phase::kRecording:
+      return std::nullopt;
+    case Phase::kFailed:
+      return true;
+    case Phase::kRecorded:
+      break;
+  }
+  if (complete_.load(std::memory_order_acquire)) return true;
+  HipScope hip(device_ordinal_);
+  return hip.entered().ok() && QueryIsOver(hip);
+}
+
+absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
+  if (consumer.id() == 0) return OwnsNothing();
+  if (!MayCallHip()) return NoHipAnyMore();
+  absl::Status error = AwaitRecord();
+  if (!error.ok() || consumer.id() == producer_id_) return error;
+  if (complete_.load(std::memory_order_acquire)) return this->error();
+  HipScope hip(consumer.device_ordinal());
+  HipResult result = hip.entered();
+  bool capturing = false;
+  if (result.ok()) {
+    if (QueryIsOver(hip)) {
+      error = this->error();
+    } else {
+      StreamFinding finding = CheckNotCapturing(hip, consumer.handle());
+      capturing = finding.verdict == StreamFinding::kCapturing;
+      result = finding.result();
+      if (finding.verdict == StreamFinding::kFine) {
+        result = hip.Call(
+            "hipStreamWaitEvent",
+            hipStreamWaitEvent(consumer.handle(), event_.get(), /*flags=*/0));
+      }
+    }
+  }
+  error.Update(ToStatus(hip.Close(result), consumer.device_ordinal()));
+  if (error.ok() && capturing) return InACapture("consumer");
+  return error;
+}
+
+absl::Status SequencingState::BlockHostUntilComplete() {
+  if (!MayCallHip()) return NoHipAnyMore();
+  absl::Status error = AwaitRecord();
+  if (!error.ok()) return error;
+  if (complete_.load(std::memory_order_acquire)) return this->error();
+  HipScope hip(device_ordinal_);
+  HipResult result = hip.entered();
+  if (result.ok()) {
+    result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
+    if (result.error == hipErrorStreamCaptureUnsupported) result = Poll(hip);
+    NoteAnswer(result);
+  }
+  return ToStatus(hip.Close(result), device_ordinal_);
+}
+
+void SequencingState::AndThen(Callback callback) {
+  if (!callback) return;
+  if (IsForkedChild()) return std::move(callback)(NoHipAnyMore());
+  {
+    MutexLock lock(mutex_);
+    if (!IsOver(phase_.load(std::memory_order_relaxed))) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  std::move(callback)(error());
+}
+
+absl::Status SequencingState::error() {
+  MutexLock lock(mutex_);
+  return error_;
+}
+
+bool SequencingState::Leave(Phase from, Phase to) {
+  if (phase_.load(std::memory_order_relaxed) != from) return false;
+  MutexLock lock(mutex_);
+  if (phase_.load(std::memory_order_relaxed) != from) return false;
+  phase_.store(to, std::memory_order_relaxed);
+  return true;
+}
+
+void SequencingState::Finish(Phase phase, const absl::Status& error) {
+  std::vector<Waiter*> waiters;
+  std::vector<Callback> callbacks;
+  {
+    MutexLock lock(mutex_);
+    error_ = error;
+    phase_.store(phase, std::memory_order_release);
+    waiters.swap(waiters_);
+    callbacks.swap(callbacks_);
+  }
+  for (Waiter* waiter : waiters) waiter->Wake();
+  for (Callback& callback : callbacks) std::move(callback)(error);
+}
+
+absl::Status SequencingState::RecordNow(
+    const RocmStream& producer,
+    absl::FunctionRef<HipResult(HipScope&)> enqueue) {
+  if (producer.id() == 0) return OwnsNothing();
+  device_ordinal_ = producer.device_ordinal();
+  producer_id_ = producer.id();
+  HipScope hip(device_ordinal_);
+  HipResult result = hip.entered();
+  bool capturing = false;
+  if (result.ok()) {
+    StreamFinding finding = CheckNotCapturing(hip, producer.handle());
+    capturing = finding.verdict == StreamFinding::kCapturing;
+    result = finding.result();
+    if (finding.verdict == StreamFinding::kFine) {
+      result = enqueue(hip);
+      if (result.ok()) result = event_.RecordOn(hip, producer.handle());
+    }
+  }
+  absl::Status status = ToStatus(hip.Close(result), device_ordinal_);
+  if (status.ok() && capturing) return InACapture("producer");
+  return status;
+}
+
+absl::Status SequencingState::AwaitRecord() {
+  Waiter waiter;
+  {
+    MutexLock lock(mutex_);
+    if (IsOver(phase_.load(std::memory_order_relaxed))) return error_;
+    waiters_.push_back(&waiter);
+  }
+  waiter.Wait();
+  return error();
+}
+
+HipResult SequencingState::Query(HipScope& hip) {
+  return hip.Call("hipEventQuery", hipEventQuery(event_.get()));
+}
+
+HipResult SequencingState::Poll(HipScope& hip) {
+  for (;;) {
+    HipResult result = Query(hip);
+    if (result.error != hipErrorNotReady) return result;
+    std::this_thread::sleep_for(kPollInterval);
+    if (!MayCallHip()) return kNoHipAnyMore;
+  }
+}
+
+bool SequencingState::QueryIsOver(HipScope& hip) {
+  NoteAnswer(Query(hip));
+  return complete_.load(std::memory_order_relaxed);
+}
+
+void SequencingState::NoteAnswer(const HipResult& result) {
+  if (result.error == hipErrorNotReady ||
+      result.error == hipErrorStreamCaptureUnsupported ||
+      result.call == nullptr) {
+    return;  // it says nothing of the work
+  }
+  const absl::Status error = ToStatus(result, device_ordinal_);
+  MutexLock lock(mutex_);
+  error_.Update(error);
+  complete_.store(true, std::memory_order_release);
+}
+
+}  // namespace hip_stream_pool

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program that knows nothing of the pool and has it beneath, by LD_PRELOAD,
+// over a HIP that fails as the test says, and is older than the one that the
+// preloaded library was built for, or newer (7.1).
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hip/hip_runtime_api.h"
+#include "scripted_hip/scripted_hip.h"
+
+namespace {
+
+using scripted_hip::Behavior;
+using scripted_hip::LastError;
+using scripted_hip::ScriptedHip;
+using ::testing::IsEmpty;
+
+#ifdef SCRIPTED_HIP_IS_7_1
+constexpr Behavior kBehaviors[] = {Behavior::kHip70};
+#else
+constexpr Behavior kBehaviors[] = {Behavior::kHip52, Behavior::kHip57,
+                                   Behavior::kHip62};
+#endif
+
+class PreloadedTest : public ::testing::TestWithParam<Behavior> {
+ protected:
+  static constexpr int kDevices = 4;
+
+  PreloadedTest() {
+    hip.Reset(kDevices, GetParam());
+    for (int device = 0; device < kDevices; ++device) {
+      EXPECT_EQ(hipSetDevice(device), hipSuccess);
+      EXPECT_EQ(hipDeviceReset(), hipSuccess);  // the pool forgets
+    }
+    EXPECT_EQ(hipSetDevice(0), hipSuccess);
+  }
+  ~PreloadedTest() override { EXPECT_THAT(hip.Faults(), IsEmpty()); }
+
+  static hipStream_t Create() {
+    hipStream_t stream = nullptr;
+    EXPECT_EQ(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking),
+              hipSuccess);
+    return stream;
+  }
+
+  // Not knowing of the pool, a test can still see what reached HIP.
+  bool IsParked(hipStream_t stream) {
+    hip.ClearCalls();
+    const bool reused = Create() == stream;
+    return reused && hip.Count("hipStreamCreateWithPriority") == 0;
+  }
+
+  ScriptedHip& hip = ScriptedHip::Get();
+};
+
+std::string Name(const ::testing::TestParamInfo<Behavior>& info) {
+  constexpr const char* kNames[] = {"Hip52", "Hip57", "Hip62", "Hip70"};
+  return kNames[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(On, PreloadedTest, ::testing::ValuesIn(kBehaviors),
+                         Name);
+
+TEST_P(PreloadedTest, AStreamIsUsedAgain) {
+  hipStream_t stream = Create();
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  EXPECT_TRUE(hip.IsLive(stream));
+  EXPECT_TRUE(IsParked(stream));
+}
+
+TEST_P(PreloadedTest, ASecondDestroyTouchesNoStream) {
+  hipStream_t stream = Create();
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  EXPECT_EQ(hipStreamDestroy(stream), hipErrorContextIsDestroyed);
+  EXPECT_EQ(LastError(), hipErrorContextIsDestroyed);
+  EXPECT_TRUE(IsParked(stream));
+}
+
+TEST_P(PreloadedTest, LastErrorIsWhatHipMakesOfASuccess) {
+  for (int i = 0; i < 2; ++i) {
+    scripted_hip::SetLastError(hipErrorInvalidDevice);
+    hipStream_t stream = Create();
+    const hipError_t expected =
+        GetParam() == Behavior::kHip70 ? hipErrorInvalidDevice : hipSuccess;
+    EXPECT_EQ(LastError(), expected);
+    scripted_hip::SetLastError(hipErrorInvalidDevice);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+    EXPECT_EQ(LastError(), expected);
+  }
+}
+
+TEST_P(PreloadedTest, WhateverFailsForThePoolTheProgramHasItsStream) {
+  for (const char* call :
+       {"hipGetDevice", "hipGetDeviceCount",
+        "hipThreadExchangeStreamCaptureMode", "hipDeviceGetStreamPriorityRange",
+        "hipStreamQuery", "hipStreamGetId", "hipStreamGetDevice",
+        "hipStreamIsCapturing", "hipStreamSynchronize", "hipStreamGetFlags",
+        "hipStreamGetPriority", "hipStreamGetAttribute"}) {
+    for (hipError_t error : {hipErrorUnknown, hipErrorOutOfMemory}) {
+      for (int after = 0; after < 3; ++after) {
+        SCOPED_TRACE(std::string(call) + " after " + std::to_string(after));
+        hip.Fail(call, error, after);
+        hipStream_t stream = Create();
+        ASSERT_TRUE(hip.IsLive(stream));
+        EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+        hip.FailNothing();
+      }
+    }
+  }
+}
+
+TEST_P(PreloadedTest, WhatHipSaysOfACreationIsTheAnswer) {
+  hipStream_t stream = nullptr;
+  for (hipError_t error : {hipErrorOutOfMemory, hipErrorUnknown}) {
+    hip.Fail("hipStreamCreateWithPriority", error, 0, ScriptedHip::kForever);
+    EXPECT_EQ(hipStreamCreate(&stream), error);
+    EXPECT_EQ(LastError(), error);
+    hip.FailNothing();
+  }
+}
+
+TEST_P(PreloadedTest, WhatHipSaysOfADestructionIsTheAnswer) {
+  for (hipError_t answer : {hipErrorLaunchFailure, hipSuccess}) {
+    hipStream_t stream = Create();
+    hip.Fail("hipStreamQuery", hipErrorLaunchFailure);  // the stream's work
+    hip.Fail("hipStreamDestroy", answer);
+    EXPECT_EQ(hipStreamDestroy(stream), answer);
+    EXPECT_EQ(LastError(), answer);
+    EXPECT_EQ(hip.Count("hipStreamDestroy"), 1);
+    EXPECT_FALSE(IsParked(stream));
+    hip.FailNothing();
+    hip.ClearCalls();
+  }
+}
+
+TEST_P(PreloadedTest, ACapturingStreamIsHipsToDestroy) {
+  hipStream_t stream = Create();
+  hip.SetCaptureStatus(stream, hipStreamCaptureStatusActive);
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  EXPECT_FALSE(hip.IsLive(stream));
+}
+
+TEST_P(PreloadedTest, AStreamThatThePoolHasNotMadeIsHipsToDestroy) {
+  hipStream_t masked = hip.CreateElsewhere(0, 0, 0);
+  EXPECT_EQ(hipStreamDestroy(masked), hipSuccess);
+  EXPECT_FALSE(hip.IsLive(masked));
+}
+
+TEST_P(PreloadedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
+  hip.ReuseHandles();
+  hipStream_t old = Create();
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hipStream_t next = Create();
+  EXPECT_NE(next, old) << "its value is held back";
+  EXPECT_EQ(hipStreamDestroy(old), hipErrorContextIsDestroyed);
+  EXPECT_TRUE(hip.IsLive(next));
+  EXPECT_EQ(hipStreamDestroy(next), hipSuccess);
+}
+
+TEST_P(PreloadedTest, NoDeadStreamIsHandedToHip) {
+  hipStream_t of_reset = Create();
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hipStream_t elsewhere = Create();
+  hip.DestroyElsewhere(elsewhere);
+  for (hipStream_t stream : {of_reset, elsewhere}) {
+    EXPECT_EQ(hipStreamDestroy(stream), hipErrorContextIsDestroyed);
+    EXPECT_EQ(LastError(), hipErrorContextIsDestroyed);
+  }
+}
+
+TEST_P(PreloadedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
+  hip.ReuseHandles();
+  hipStream_t parked = Create();
+  EXPECT_EQ(hipStreamDestroy(parked), hipSuccess);
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hipStream_t masked = hip.CreateElsewhere(0, hipStreamNonBlocking, 0);
+  ASSERT_EQ(masked, parked);
+  EXPECT_NE(Create(), masked);
+}
+
+#ifdef SCRIPTED_HIP_IS_7_1
+TEST_P(PreloadedTest, TheNextUserFindsNoAttributeOfTheLast) {
+  hipStream_t stream = Create();
+  hipStreamAttrValue spin = {};
+  spin.syncPolicy = hipSyncPolicySpin;
+  ASSERT_EQ(hipStreamSetAttribute(
+                stream, hipStreamAttributeSynchronizationPolicy, &spin),
+            hipSuccess);
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  EXPECT_TRUE(IsParked(stream));
+  EXPECT_EQ(hip.Look(stream).sync_policy, hipSyncPolicyAuto);
+}
+
+TEST_P(PreloadedTest, AStreamDestroyedElsewhereIsKnownByItsIdentity) {
+  hip.ReuseHandles();
+  hipStream_t stream = Create();
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  hip.DestroyElsewhere(stream);
+  EXPECT_EQ(hip.CreateElsewhere(0, hipStreamNonBlocking, 0), stream);
+  EXPECT_NE(Create(), stream);
+}
+#endif
+
+}  // namespace

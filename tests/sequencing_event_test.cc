@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SequencingEvent over the scripted HIP.
+#include "hip_stream_pool/sequencing_event.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "pool_test.h"
+#include "sequencing_testing.h"
+
+namespace hip_stream_pool {
+namespace {
+
+using scripted_hip::Behavior;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+static_assert(!std::is_copy_constructible_v<SequencingEvent>);
+static_assert(!std::is_default_constructible_v<SequencingEvent>);
+
+class SequencingEventTest : public SequencingTest {};
+
+// Once.
+
+TEST_F(SequencingEventTest, ASecondRecordIsRefusedAndTheFirstStands) {
+  RocmStream first = Make();
+  RocmStream second = Make();
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(first).ok());
+  hip.SetBusy(first.handle());
+  hip.ClearCalls();
+  EXPECT_THAT(event->RecordOn(second), IsFailedPrecondition());
+  EXPECT_THAT(event->SetError(kError), IsFailedPrecondition());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  EXPECT_EQ(event->TryIsComplete(), false) << "it is the first stream's";
+  EXPECT_TRUE(event->WaitOn(second).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+}
+
+TEST_F(SequencingEventTest, NothingFollowsAnErrorThatWasSet) {
+  RocmStream stream = Make();
+  auto event = SequencingEvent::Create();
+  EXPECT_THAT(event->SetError(absl::OkStatus()), IsInvalidArgument());
+  EXPECT_EQ(event->TryIsComplete(), std::nullopt);
+  ASSERT_TRUE(event->SetError(kError).ok());
+  hip.ClearCalls();
+  EXPECT_THAT(event->RecordOn(stream), IsFailedPrecondition());
+  EXPECT_THAT(event->SetError(absl::InternalError("another")),
+              IsFailedPrecondition());
+  EXPECT_EQ(event->WaitOn(stream), kError);
+  EXPECT_EQ(event->BlockHostUntilComplete(), kError);
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(SequencingEventTest, OfManyThreadsThatRecordOrFailItOneSucceeds) {
+  const RocmStream stream = Make();
+  for (int round = 0; round < 50; ++round) {
+    auto event = SequencingEvent::Create();
+    std::atomic<int> callbacks{0};
+    std::atomic<int> succeeded{0};
+    event->AndThen([&](const absl::Status&) { ++callbacks; });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        if ((t % 2 == 0 ? event->RecordOn(stream) : event->SetError(kError))
+                .ok()) {
+          ++succeeded;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(succeeded, 1);
+    EXPECT_EQ(callbacks, 1);
+  }
+}
+
+// Whether it is done, without blocking.
+
+TEST_F(SequencingEventTest, UnknownBusyAndCompleteAreThreeAnswers) {
+  RocmStream stream = Make();
+  hip.SetBusy(stream.handle());
+  auto event = SequencingEvent::Create();
+  hip.ClearCalls();
+  EXPECT_EQ(event->TryIsComplete(), std::nullopt);
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  EXPECT_EQ(event->TryIsComplete(), false);
+  hip.SetIdle(stream.handle());
+  EXPECT_EQ(event->TryIsComplete(), true);
+  hip.SetBusy(stream.handle());  // with later work
+  hip.ClearCalls();
+  EXPECT_EQ(event->TryIsComplete(), true);
+  EXPECT_THAT(hip.Calls(), IsEmpty()) << "HIP has said so before";
+}
+
+TEST_F(SequencingEventTest, AFailedEventIsComplete) {
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->SetError(kError).ok());
+  EXPECT_EQ(event->TryIsComplete(), true);
+}
+
+TEST_F(SequencingEventTest, TryAnswersWhileTheWorkerThatIsToRecordIsStuck) {
+  const RocmStream stream = Make();
+  auto event = SequencingEvent::Create();
+  Gate gate;
+  std::promise<void> stuck;
+  hip.During("hipEventRecord", [&] {
+    stuck.set_value();
+    gate.Wait();
+  });
+  std::future<absl::Status> recorded =
+      std::async(std::launch::async, [&] { return event->RecordOn(stream); });
+  stuck.get_future().wait();
+  std::future<std::optional<bool>> answer =
+      std::async(std::launch::async, [&] { return event->TryIsComplete(); });
+  EXPECT_TRUE(IsReadySoon(answer));
+  gate.Open();
+  EXPECT_TRUE(recorded.get().ok());
+  EXPECT_EQ(answer.get(), std::nullopt);
+  EXPECT_EQ(event->TryIsComplete(), true);
+}
+
+// Waiting.
+
+TEST_F(SequencingEventTest, AWaiterWaitsForTheRecordAndNotForTheWork) {
+  const RocmStream producer = Make({1, 0, 0});
+  const RocmStream consumer = Make({0, 0, 0});
+  hip.SetBusy(producer.handle(), /*for_ever=*/true);
+  auto event = SequencingEvent::Create();
+  std::future<absl::Status> waited =
+      std::async(std::launch::async, [&] { return event->WaitOn(consumer); });
+  EXPECT_FALSE(IsReadyAlready(waited));
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_TRUE(IsReadySoon(waited));
+  EXPECT_TRUE(waited.get().ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+  EXPECT_EQ(hip.Count("hipEventSynchronize"), 0);
+  EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0);
+  hip.SetIdle(producer.handle());
+}
+
+TEST_F(SequencingEventTest, ManyWaitersOnManyThreadsAllWait) {
+  const RocmStream producer = Make();
+  hip.SetBusy(producer.handle());
+  std::vector<RocmStream> consumers;
+  for (int i = 0; i < 8; ++i) consumers.push_back(Make({i % kDevices, 0, 0}));
+  auto event = SequencingEvent::Create();
+  std::vector<std::future<absl::Status>> waits;
+  for (const RocmStream& consumer : consumers) {
+    waits.push_back(std::async(std::launch::async,
+                               [&] { return event->WaitOn(consumer); }));
+  }
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  for (std::future<absl::Status>& wait : waits) EXPECT_TRUE(wait.get().ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 8);
+  EXPECT_EQ(hip.Count("hipEventRecord"), 1);
+}
+
+TEST_F(SequencingEventTest, OnTheProducersLeaseAWaitMakesNoHipCall) {
+  RocmStream producer = Make();
+  hip.SetBusy(producer.handle());
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  hip.ClearCalls();
+  EXPECT_TRUE(event->WaitOn(producer).ok());
+  const RocmStream moved = std::move(producer);
+  EXPECT_TRUE(event->WaitOn(moved).ok());
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(SequencingEventTest, ForWorkThatIsDoneNoWaitIsEnqueued) {
+  const RocmStream producer = Make({0, 0, 0});
+  const RocmStream consumer = Make({1, 0, 0});
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  hip.ClearCalls();
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  EXPECT_EQ(hip.Count("hipEventQuery"), 1);
+  hip.ClearCalls();
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
+  EXPECT_TRUE(event->BlockHostUntilComplete().ok());
+  EXPECT_THAT(hip.Calls(), IsEmpty()) << "that is known now";
+}
+
+TEST_F(SequencingEventTest, ARecycledHandleIsNotTheSameStream) {
+  RocmStream producer = Make();
+  const hipStream_t handle = producer.handle();
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  ASSERT_TRUE(producer.Release().ok());
+  const RocmStream consumer = Make();
+  ASSERT_EQ(consumer.handle(), handle);
+  hip.SetBusy(handle);
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+}
+
+TEST_F(SequencingEventTest, TheDefaultStreamCanRecordAndWait) {
+  const RocmStream null = *RocmStream::Borrow(0, nullptr);
+  const RocmStream stream = Make();
+  auto of_null = SequencingEvent::Create();
+  auto of_stream = SequencingEvent::Create();
+  hip.SetBusy(stream.handle());
+  ASSERT_TRUE(of_null->RecordOn(null).ok());
+  ASSERT_TRUE(of_stream->RecordOn(stream).ok());
+  EXPECT_TRUE(of_null->WaitOn(stream).ok());
+  EXPECT_TRUE(of_stream->WaitOn(null).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+}
+
+TEST_F(SequencingEventTest, AStreamThatOwnsNothingIsRefused) {
+  RocmStream released = Make();
+  ASSERT_TRUE(released.Release().ok());
+  auto event = SequencingEvent::Create();
+  EXPECT_THAT(event->WaitOn(released), IsFailedPrecondition())
+      << "at once, though the event is not recorded";
+  EXPECT_THAT(event->RecordOn(released), IsFailedPrecondition());
+  EXPECT_THAT(event->WaitOn(Make()), IsFailedPrecondition());
+}
+
+TEST_F(SequencingEventTest, BlockingWaitsForTheRecordAndTheWork) {
+  const RocmStream producer = Make({1, 0, 0});
+  hip.SetBusy(producer.handle());
+  auto event = SequencingEvent::Create();
+  std::future<absl::Status> blocked = std::async(
+      std::launch::async, [&] { return event->BlockHostUntilComplete(); });
+  EXPECT_FALSE(IsReadyAlready(blocked));
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_TRUE(blocked.get().ok());
+  EXPECT_EQ(hip.Count("hipEventSynchronize"), 1);
+  EXPECT_EQ(event->TryIsComplete(), true);
+}
+
+// Errors.
+
+TEST_F(SequencingEventTest, AnErrorReachesEveryWaiterAndEveryCallbackOnce) {
+  const RocmStream stream = Make();
+  auto event = SequencingEvent::Create();
+  std::vector<absl::Status> heard;
+  for (int i = 0; i < 3; ++i) {
+    event->AndThen(
+        [&](const absl::Status& status) { heard.push_back(status); });
+  }
+  std::vector<std::future<absl::Status>> waits;
+  for (int i = 0; i < 4; ++i) {
+    waits.push_back(std::async(std::launch::async, [&, i] {
+      return i % 2 == 0 ? event->WaitOn(stream)
+                        : event->BlockHostUntilComplete();
+    }));
+  }
+  hip.ClearCalls();
+  ASSERT_TRUE(event->SetError(kError).ok());
+  for (std::future<absl::Status>& wait : waits) EXPECT_EQ(wait.get(), kError);
+  EXPECT_THAT(heard, ElementsAre(kError, kError, kError));
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(SequencingEventTest, WhenThePromiseIsDroppedWhoeverWaitsHearsOfIt) {
+  const RocmStream stream = Make();
+  const TrackedBuffer buffer(memory_, sizeof(memory_));
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(buffer.SetProducerEvent(event).ok());
+  const std::shared_ptr<SequencingEvent> seen =
+      buffer.DefinitionEvent(/*null_if_past=*/true);
+  absl::Status heard;
+  seen->AndThen([&](const absl::Status& status) { heard = status; });
+  std::vector<std::future<absl::Status>> waits;
+  waits.push_back(std::async(std::launch::async,
+                             [&] { return buffer.WaitUntilDefined(stream); }));
+  waits.push_back(
+      std::async(std::launch::async, [&] { return seen->WaitOn(stream); }));
+  auto copy = event;
+  event.reset();
+  EXPECT_FALSE(IsReadyAlready(waits[0]));
+  EXPECT_EQ(seen->TryIsComplete(), std::nullopt);
+  copy.reset();
+  for (std::future<absl::Status>& wait : waits) {
+    EXPECT_THAT(wait.get(), IsCancelled());
+  }
+  EXPECT_THAT(heard, IsCancelled());
+  EXPECT_THAT(seen->RecordOn(stream), IsFailedPrecondition());
+}
+
+TEST_F(SequencingEventTest, AnEventThatIsRecordedOutlivesItsPromise) {
+  const RocmStream stream = Make();
+  const RocmStream consumer = Make();
+  const TrackedBuffer buffer(memory_, sizeof(memory_));
+  hip.SetBusy(stream.handle());
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(buffer.SetProducerEvent(event).ok());
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  event.reset();
+  EXPECT_TRUE(buffer.WaitUntilDefined(consumer).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+}
+
+TEST_F(SequencingEventTest, WhenTheRecordFailsSoDoesTheEvent) {
+  const RocmStream stream = Make();
+  for (const char* call : {"hipEventCreateWithFlags", "hipEventRecord",
+                           "hipStreamIsCapturing", "hipSetDevice"}) {
+    SCOPED_TRACE(call);
+    auto event = SequencingEvent::Create();
+    std::vector<absl::Status> heard;
+    event->AndThen(
+        [&](const absl::Status& status) { heard.push_back(status); });
+    hip.Fail(call, hipErrorUnknown);
+    const absl::Status recorded = event->RecordOn(stream);
+    EXPECT_THAT(recorded, IsInternal());
+    EXPECT_THAT(std::string(recorded.message()), HasSubstr(call));
+    EXPECT_THAT(heard, ElementsAre(recorded));
+    EXPECT_EQ(event->WaitOn(stream), recorded);
+    EXPECT_THAT(event->RecordOn(stream), IsFailedPrecondition());
+    EXPECT_EQ(hip.LiveEvents(), 0);
+  }
+}
+
+TEST_F(SequencingEventTest, WorkThatFailsIsReportedToWhoeverAsksThen) {
+  const RocmStream stream = Make();
+  const RocmStream consumer = Make();
+  for (const bool by_query : {true, false}) {
+    auto event = SequencingEvent::Create();
+    ASSERT_TRUE(event->RecordOn(stream).ok());
+    hip.Fail("hipEventQuery", hipErrorLaunchFailure);
+    hip.Fail("hipEventSynchronize", hipErrorLaunchFailure);
+    if (by_query) {
+      EXPECT_EQ(event->TryIsComplete(), true);
+    } else {
+      EXPECT_THAT(event->BlockHostUntilComplete(), IsInternal());
+    }
+    hip.FailNothing();
+    EXPECT_THAT(event->WaitOn(consumer), IsInternal());
+    EXPECT_THAT(event->WaitOn(stream), IsInternal());
+    EXPECT_THAT(event->BlockHostUntilComplete(), IsInternal());
+    absl::Status heard;
+    event->AndThen([&](const absl::Status& status) { heard = status; });
+    EXPECT_THAT(heard, IsInternal());
+    EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  }
+}
+
+// Callbacks.
+
+TEST_F(SequencingEventTest, CallbacksRunInOrderWhenTheEventIsRecorded) {
+  const RocmStream stream = Make();
+  hip.SetBusy(stream.handle());
+  auto event = SequencingEvent::Create();
+  std::vector<std::string> heard;
+  event->AndThen([&](const absl::Status& status) {
+    heard.push_back("first " + status.ToString());
+  });
+  event->AndThen([&](const absl::Status& status) {
+    heard.push_back("second " + status.ToString());
+  });
+  event->AndThen(nullptr);
+  EXPECT_THAT(heard, IsEmpty());
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  EXPECT_THAT(heard, ElementsAre("first OK", "second OK"));
+  event->AndThen([&](const absl::Status& status) {
+    heard.push_back("at once " + status.ToString());
+  });
+  event->AndThen(nullptr);
+  EXPECT_THAT(heard, ElementsAre("first OK", "second OK", "at once OK"));
+}
+
+TEST_F(SequencingEventTest, ACallbackMayUseItsEvent) {
+  const RocmStream stream = Make();
+  const RocmStream consumer = Make();
+  auto event = SequencingEvent::Create();
+  int ran = 0;
+  event->AndThen([&, use = event.get()](const absl::Status&) {
+    // A lock that is held here has this thread wait for itself.
+    EXPECT_EQ(use->TryIsComplete(), true);
+    EXPECT_TRUE(use->WaitOn(consumer).ok());
+    EXPECT_TRUE(use->BlockHostUntilComplete().ok());
+    EXPECT_THAT(use->RecordOn(stream), IsFailedPrecondition());
+    use->AndThen([&](const absl::Status&) { ++ran; });
+    ++ran;
+  });
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  EXPECT_EQ(ran, 2);
+}
+
+TEST_F(SequencingEventTest, AWaiterDoesNotWaitForTheCallbacks) {
+  const RocmStream stream = Make();
+  auto event = SequencingEvent::Create();
+  std::future<absl::Status> waited =
+      std::async(std::launch::async, [&] { return event->WaitOn(stream); });
+  event->AndThen([&](const absl::Status&) {
+    EXPECT_TRUE(IsReadySoon(waited)) << "it needs this callback's thread";
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  EXPECT_TRUE(waited.get().ok());
+}
+
+TEST_F(SequencingEventTest, ACallbackMayDropTheLastReference) {
+  const RocmStream stream = Make();
+  for (const bool record : {true, false}) {
+    std::vector<int> ran;
+    auto last = SequencingEvent::Create();
+    SequencingEvent* const event = last.get();
+    event->AndThen([&](const absl::Status&) {
+      last.reset();
+      ran.push_back(1);
+    });
+    event->AndThen([&](const absl::Status&) { ran.push_back(2); });
+    EXPECT_TRUE(
+        (record ? event->RecordOn(stream) : event->SetError(kError)).ok());
+    EXPECT_EQ(last, nullptr);
+    EXPECT_THAT(ran, ElementsAre(1, 2));
+
+    last = SequencingEvent::Create();
+    ASSERT_TRUE(last->RecordOn(stream).ok());
+    last->AndThen([&](const absl::Status&) { last.reset(); });
+    EXPECT_EQ(last, nullptr);
+  }
+}
+
+// Captures.
+
+TEST_F(SequencingEventTest, ACapturingStreamIsNeitherRecordedNorMadeToWait) {
+  StartOver(Behavior::kHip62);
+  const RocmStream capturing = Make();
+  const RocmStream stream = Make();
+  hip.SetBusy(stream.handle());
+  hip.SetCaptureStatus(capturing.handle(), hipStreamCaptureStatusActive);
+  auto of_capture = SequencingEvent::Create();
+  auto of_stream = SequencingEvent::Create();
+  ASSERT_TRUE(of_stream->RecordOn(stream).ok());
+  hip.ClearCalls();
+  EXPECT_THAT(of_capture->RecordOn(capturing), IsFailedPrecondition());
+  EXPECT_THAT(of_capture->WaitOn(stream), IsFailedPrecondition());
+  EXPECT_THAT(of_stream->WaitOn(capturing), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipEventRecord"), 0);
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  hip.SetIdle(stream.handle());
+  EXPECT_TRUE(of_stream->WaitOn(capturing).ok()) << "there is nothing to wait";
+  EXPECT_TRUE(hip.GlobalCaptureSurvived());
+}
+
+TEST_F(SequencingEventTest, ACaptureElsewhereIsNoHindranceAndSurvives) {
+  for (Behavior behavior :
+       {Behavior::kHip52, Behavior::kHip57, Behavior::kHip62}) {
+    StartOver(behavior);
+    const RocmStream producer = Make();
+    const RocmStream consumer = Make();
+    hip.SetGlobalCapture(true);
+    hip.SetBusy(producer.handle());
+    auto event = SequencingEvent::Create();
+    EXPECT_TRUE(event->RecordOn(producer).ok());
+    EXPECT_EQ(event->TryIsComplete(), false);
+    EXPECT_TRUE(event->WaitOn(consumer).ok());
+    int queries = 0;
+    hip.During("hipEventQuery", [&] {
+      if (++queries == 3) hip.SetIdle(producer.handle());
+    });
+    EXPECT_TRUE(event->BlockHostUntilComplete().ok());
+    EXPECT_EQ(queries, behavior == Behavior::kHip57 ? 3 : 0);
+    EXPECT_EQ(event->TryIsComplete(), true);
+    EXPECT_TRUE(hip.GlobalCaptureSurvived());
+    hip.SetGlobalCapture(false);
+    hip.During("hipEventQuery", nullptr);
+  }
+}
+
+TEST_F(SequencingEventTest, WhatHipDoesNotAnswerIsNotTheWorksError) {
+  const RocmStream producer = Make();
+  const RocmStream consumer = Make();
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  hip.Fail("hipEventQuery", hipErrorStreamCaptureUnsupported, 0,
+           scripted_hip::ScriptedHip::kForever);
+  hip.Fail("hipEventSynchronize", hipErrorStreamCaptureUnsupported);
+  EXPECT_EQ(event->TryIsComplete(), false);
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1) << "to be safe";
+  EXPECT_THAT(event->BlockHostUntilComplete(), IsFailedPrecondition());
+  hip.FailNothing();
+  EXPECT_TRUE(event->BlockHostUntilComplete().ok());
+}
+
+// The pool of events.
+
+TEST_F(SequencingEventTest, InTheSteadyStateNoEventIsCreatedOrDestroyed) {
+  std::vector<RocmStream> streams;
+  for (int device = 0; device < kDevices; ++device) {
+    streams.push_back(Make({device, 0, 0}));
+    hip.SetBusy(streams.back().handle());
+  }
+  const auto cycle = [&] {
+    for (int device = 0; device < kDevices; ++device) {
+      auto a = SequencingEvent::Create();
+      auto b = SequencingEvent::Create();
+      ASSERT_TRUE(a->RecordOn(streams[device]).ok());
+      ASSERT_TRUE(b->RecordOn(streams[device]).ok());
+      ASSERT_TRUE(a->WaitOn(streams[(device + 1) % kDevices]).ok());
+    }
+  };
+  cycle();
+  EXPECT_EQ(hip.LiveEvents(), 2 * kDevices);
+  hip.ClearCalls();
+  for (int i = 0; i < 100; ++i) cycle();
+  EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 0);
+  EXPECT_EQ(hip.Count("hipEventDestroy"), 0);
+  EXPECT_EQ(hip.Count("hipEventRecord"), 100 * 2 * kDevices);
+}
+
+TEST_F(SequencingEventTest, AnEventGoesBackWithoutAHipCall) {
+  const RocmStream stream = Make();
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(stream).ok());
+  hip.ClearCalls();
+  event.reset();
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+}
+
+TEST_F(SequencingEventTest, TrimDestroysWhatIsParkedAndNothingElse) {
+  const RocmStream stream = Make();
+  const RocmStream consumer = Make();
+  auto used = SequencingEvent::Create();
+  auto dropped = SequencingEvent::Create();
+  ASSERT_TRUE(used->RecordOn(stream).ok());
+  ASSERT_TRUE(dropped->RecordOn(stream).ok());
+  dropped.reset();
+  EXPECT_TRUE(cache.TrimAll().ok());
+  EXPECT_EQ(hip.LiveEvents(), 1);
+  hip.SetBusy(stream.handle());
+  EXPECT_TRUE(used->WaitOn(consumer).ok());
+  used.reset();
+  EXPECT_TRUE(cache.Trim(0).ok());
+  EXPECT_EQ(hip.LiveEvents(), 0);
+}
+
+TEST_F(SequencingEventTest, AnInvalidatedEventIsNotLentAgain) {
+  const RocmStream stream = Make();
+  auto alive = SequencingEvent::Create();
+  ASSERT_TRUE(alive->RecordOn(stream).ok());
+  { ASSERT_TRUE(SequencingEvent::Create()->RecordOn(stream).ok()); }
+  cache.Invalidate(0);
+  hip.ClearCalls();
+  alive.reset();
+  EXPECT_THAT(hip.Calls(), IsEmpty());
+  ASSERT_TRUE(SequencingEvent::Create()->RecordOn(Make()).ok());
+  EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 1);
+}
+
+TEST_F(SequencingEventTest, NoHipCallIsMadeWithTheEventsLockHeld) {
+  RocmStream producer = Make();
+  const RocmStream consumer = Make({1, 0, 0});
+  const TrackedBuffer buffer(memory_, sizeof(memory_));
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(buffer.SetProducerEvent(event).ok());
+  hip.SetLockProbe([this, event, buffer] {
+    TakeEveryLock();
+    event->AndThen([](const absl::Status&) {});
+    (void)buffer.DefinitionEvent(/*null_if_past=*/false);
+  });
+  hip.SetBusy(producer.handle());
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_EQ(event->TryIsComplete(), false);
+  EXPECT_NE(buffer.DefinitionEvent(/*null_if_past=*/true), nullptr);
+  EXPECT_TRUE(buffer.WaitUntilDefined(consumer).ok());
+  EXPECT_TRUE(event->BlockHostUntilComplete().ok());
+  EXPECT_THAT(hip.Faults(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hip_stream_pool

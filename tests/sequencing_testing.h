@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of SequencingEvent and TrackedBuffer over the scripted HIP
+// share.
+#ifndef HIP_STREAM_POOL_TESTS_SEQUENCING_TESTING_H_
+#define HIP_STREAM_POOL_TESTS_SEQUENCING_TESTING_H_
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/sequencing_event.h"
+#include "hip_stream_pool/tracked_buffer.h"
+#include "pool_test.h"
+
+namespace hip_stream_pool {
+
+// Holds threads up until it is opened.
+class Gate {
+ public:
+  void Open() { open_.set_value(); }
+  void Wait() const { opened_.wait(); }
+
+ private:
+  std::promise<void> open_;
+  std::shared_future<void> opened_ = open_.get_future().share();
+};
+
+// Whether it has the result within a time in which nothing that does not block
+// can fail to have it.
+template <typename Future>
+bool IsReadySoon(const Future& future) {
+  return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+}
+
+// Whether it has it now, when what does not block has had a moment's time.
+template <typename Future>
+bool IsReadyAlready(const Future& future) {
+  return future.wait_for(std::chrono::milliseconds(10)) ==
+         std::future_status::ready;
+}
+
+class SequencingTest : public PoolTest {
+ protected:
+  static RocmStream Make(const StreamKey& key = {}) {
+    absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
+    EXPECT_TRUE(stream.ok()) << stream.status();
+    return *std::move(stream);
+  }
+
+  const absl::Status kError = absl::DataLossError("the producer's own");
+  char memory_[64] = {};  // which HIP, as scripted, never touches
+};
+
+}  // namespace hip_stream_pool
+
+#endif  // HIP_STREAM_POOL_TESTS_SEQUENCING_TESTING_H_
