@@ -21,6 +21,12 @@ readonly BUILD_NEEDS=(
   "libgmock-dev      file    include/gmock/gmock.h"
   "libbenchmark-dev  file    include/benchmark/benchmark.h"
 )
+# HIP's CMake package looks for the compiler's own library, if that is clang.
+# shellcheck disable=SC2034
+readonly CLANG_NEEDS=(
+  "clang             command clang++"
+  "libclang-rt-dev   file    lib/clang/14/lib/linux"
+)
 
 ROCM=${ROCM_PATH:-/opt/rocm}
 if [[ -d $ROCM ]]; then

@@ -17,18 +17,16 @@
 #include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "scripted_hip/scripted_hip.h"
+#include "scripted_pool.h"
 #include "stream_testing.h"
 
 namespace hip_stream_pool {
 
-class PoolTest : public ::testing::Test {
+class PoolTest : public ::testing::Test, protected ScriptedPool {
  protected:
-  static constexpr int kDevices = 4;
-
   PoolTest() {
     hip.SetLockProbe([this] { TakeEveryLock(); });
     StartOver(scripted_hip::Behavior::kHip52);
-    scripted_hip::SetCurrentDevice(kCallersDevice);
   }
 
   ~PoolTest() override {
@@ -40,11 +38,8 @@ class PoolTest : public ::testing::Test {
   }
 
   void StartOver(scripted_hip::Behavior behavior) {
-    hip.Reset(kDevices, behavior);
-    for (int i = 0; i < kDevices; ++i) cache.Invalidate(i);
-    cache.SetMaxParkedPerKey(32);
+    ScriptedPool::StartOver(behavior);
     start_ = cache.GetStats();
-    scripted_hip::SetCurrentDevice(kCallersDevice);
   }
 
   // What has been counted in this test.
@@ -78,13 +73,6 @@ class PoolTest : public ::testing::Test {
     Destroy(stream, key.device_ordinal);
     return stream;
   }
-
-  // None of the devices that the tests use, so that every call has to change
-  // the device and give this one back.
-  static constexpr int kCallersDevice = 3;
-
-  scripted_hip::ScriptedHip& hip = scripted_hip::ScriptedHip::Get();
-  StreamHandleCache& cache = StreamHandleCache::Get();
 
  private:
   StreamCacheStats start_;

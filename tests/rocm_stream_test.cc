@@ -280,6 +280,7 @@ TEST_F(RocmStreamTest, HooksMayCreateAndReleaseStreams) {
   EXPECT_EQ(Stats().parked_now, 2);
 }
 
+#ifdef __cpp_exceptions
 TEST_F(RocmStreamTest, AHookThatThrowsLosesNothing) {
   RocmStream stream = Make();
   int ran = 0;
@@ -291,6 +292,7 @@ TEST_F(RocmStreamTest, AHookThatThrowsLosesNothing) {
   EXPECT_EQ(Stats().leased_now, 0);
   EXPECT_EQ(stream.id(), 0u);
 }
+#endif
 
 TEST_F(RocmStreamTest, HooksGoWithTheStreamWhenItIsMoved) {
   int ran = 0;
