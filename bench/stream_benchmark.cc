@@ -3,8 +3,9 @@
 // What a client's streams cost, raw and through the pool: creating them all and
 // destroying them all, one stream after the other on one thread. And what a
 // whole client costs: see client_cycle.h; a run on a caller's stream:
-// external_stream.h; the pool beside the HIP calls that it needs: floor.h;
-// beside others: peers.h; and with threads: threads.h.
+// external_stream.h; who has written a buffer: sequencing.h; the pool beside the
+// HIP calls that it needs: floor.h; beside others: peers.h; and with threads:
+// threads.h.
 //
 //   stream_benchmark [--table] [--quick] [--benchmark_...]
 //
@@ -37,6 +38,7 @@
 #include "meters.h"
 #include "mi300x_costs.h"
 #include "peers.h"
+#include "sequencing.h"
 #include "simulated_hsa/simulated_hsa.h"
 #include "table.h"
 #include "threads.h"
@@ -213,6 +215,7 @@ absl::Status Run(bool as_table, bool quick) {
   if (!cycles.ok()) return cycles.status();
   sections.insert(sections.end(), cycles->begin(), cycles->end());
   sections.push_back(RegisterExternalStream());
+  sections.push_back(RegisterSequencing());
 
   std::vector<Table::Grid> grids = RegisterFloor();
   for (std::vector<Table::Grid> more :
