@@ -31,7 +31,8 @@ mapfile -t programs < <(
     -not -name 'libfake_cuda_runtime*')
 cp "${programs[@]}" "$folder/bin"
 hip=$build/tests/hip_over_cuda/lib
-cp "$hip"/libamdhip64.so.[0-9]* "$folder/lib"
+cp "$hip"/libamdhip64.so.[0-9]* \
+  "$build"/src/preload/libhip_stream_pool_preload.so "$folder/lib"
 
 # All but the C library's, which every system has. The compiler's go apart: a
 # newer system's are better, and PyTorch needs these.

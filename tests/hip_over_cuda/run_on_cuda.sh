@@ -153,6 +153,15 @@ pytorch() {
   rm -r "${program%/*}"
 }
 
+# A program that is not rebuilt, as it is and with the preloaded library.
+unmodified_client() {
+  run 30 "unmodified client, ms a cycle" "${over_cuda[@]}" \
+    "$bin/unmodified_client"
+  run 30 "preloaded client, ms a cycle" "${over_cuda[@]}" \
+    LD_PRELOAD="$here/lib/libhip_stream_pool_preload.so" \
+    HIP_STREAM_POOL_SUMMARY=1 "$bin/unmodified_client"
+}
+
 # soak SECONDS: the tests that give the GPU work, in random orders, until one
 # fails.
 soak() {
@@ -178,11 +187,12 @@ if [[ $mode == smoke ]]; then
 else
   mapfile -t programs < <(
     cd "$bin" && printf '%s\n' *_test* |
-      grep -vxE 'exit_test|plugin_test|teardown_test|gpu_choice_test')
+      grep -vxE 'exit_test|plugin_test|teardown_test|gpu_choice_test|preload(ed)?_test.*')
   tests 90 "${programs[@]}"
   mapfile -t scenarios < "$here/scenarios"
   programs_that_end "${scenarios[@]}"
   pytorch
+  unmodified_client
   for name in benchmark-1 benchmark-2; do
     benchmark 120 "$name" --benchmark_repetitions=5 --benchmark_min_time=0.1
   done
@@ -190,7 +200,7 @@ else
 fi
 
 # The tables and PyTorch's lines.
-awk '/^=== / {wanted = /^=== (stream_benchmark|pytorch_pool)/} wanted' \
+awk '/^=== / {wanted = /^=== (stream_benchmark|pytorch_pool|unmod|preloaded client)/} wanted' \
   "$log" >> "$summary"
 grep -E '^PyTorch|^cuda|^real GPU: ' "$summary"
 say "$([[ $failed == 0 ]] && echo "All passed" || echo "SOMETHING FAILED") in $SECONDS s"
