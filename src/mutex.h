@@ -6,13 +6,12 @@
 // adds to HIP's calls (bench/README.md). It has the annotations that clang's
 // -Wthread-safety checks.
 //
-// Who finds it locked lets others run: its holder may have been preempted.
+// Who finds it locked waits, longer each time, and then lets others run: the
+// holder may have been preempted.
 #ifndef HIP_STREAM_POOL_SRC_MUTEX_H_
 #define HIP_STREAM_POOL_SRC_MUTEX_H_
 
 #include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 
@@ -21,22 +20,15 @@ namespace hip_stream_pool {
 class ABSL_LOCKABLE Mutex {
  public:
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
-    for (int tries = 0; locked_.exchange(true, std::memory_order_acquire);
-         ++tries) {
-      if (tries < kYields) {
-        std::this_thread::yield();
-      } else {
-        // A real-time thread does not yield to the holder.
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-      }
-    }
+    if (locked_.exchange(true, std::memory_order_acquire)) LockAfterWaiting();
   }
   void unlock() ABSL_UNLOCK_FUNCTION() {
     locked_.store(false, std::memory_order_release);
   }
 
  private:
-  static constexpr int kYields = 100;
+  void LockAfterWaiting();
+
   std::atomic<bool> locked_{false};
 };
 
