@@ -8,6 +8,7 @@
 #include "hip/hip_runtime_api.h"
 #include "hip_scope.h"
 #include "mutex.h"
+#include "process_lifetime.h"
 #include "sequencing_state.h"
 #include "stream_calls.h"
 
@@ -51,6 +52,7 @@ absl::StatusOr<TrackedBuffer> TrackedBuffer::Slice(size_t offset,
 
 absl::Status TrackedBuffer::SetProducerEvent(
     std::shared_ptr<SequencingEvent> event) const {
+  if (IsForkedChild()) return NoHipAnyMore();
   if (event == nullptr) {
     return absl::InvalidArgumentError("the producer event is nullptr");
   }
@@ -63,6 +65,7 @@ absl::Status TrackedBuffer::SetProducerEvent(
 
 std::shared_ptr<SequencingEvent> TrackedBuffer::DefinitionEvent(
     bool null_if_past) const {
+  if (IsForkedChild()) return nullptr;
   const std::shared_ptr<SequencingState> state = definition_->state();
   if (state == nullptr) return nullptr;
   if (null_if_past && state->TryIsComplete() == true && state->error().ok()) {
@@ -72,6 +75,7 @@ std::shared_ptr<SequencingEvent> TrackedBuffer::DefinitionEvent(
 }
 
 absl::Status TrackedBuffer::WaitUntilDefined(const RocmStream& consumer) const {
+  if (IsForkedChild()) return NoHipAnyMore();
   const std::shared_ptr<SequencingState> state = definition_->state();
   return state == nullptr ? absl::OkStatus() : state->WaitOn(consumer);
 }

@@ -288,6 +288,7 @@ void Run(const std::string& scenario) {
     struct Shared {
       RocmStream busy = MakeOwner();
       RocmStream stream = MakeOwner();
+      RocmStream other = MakeOwner();
       Events events = Events::Make(stream);
       std::shared_ptr<SequencingEvent> held = SequencingEvent::Create();
     };
@@ -310,8 +311,8 @@ void Run(const std::string& scenario) {
           auto event = SequencingEvent::Create();
           (void)event->RecordOn(shared.stream);
           (void)event->TryIsComplete();
-          (void)event->WaitOn(shared.busy);
-          (void)shared.events.buffer.WaitUntilDefined(shared.busy);
+          (void)event->WaitOn(shared.other);
+          (void)shared.events.buffer.WaitUntilDefined(shared.other);
         }
       }).detach();
     }
@@ -330,6 +331,8 @@ void Run(const std::string& scenario) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     Fork([&] {
       events.UseAll(stream);
+      Require(events.buffer.DefinitionEvent(false) == nullptr,
+              "the child has an event");
       used_at_exit.events.reset();
       Require(ran == 0, "the child ran its parent's callback");
       used_at_exit.stream.reset();

@@ -45,9 +45,9 @@ class TrackedBuffer {
   // InvalidArgument for nullptr.
   absl::Status SetProducerEvent(std::shared_ptr<SequencingEvent> event) const;
 
-  // The producer event; nullptr if there is none and, with `null_if_past`, if
-  // its work is done and did not fail. Never blocks. To hold it is not to hold
-  // the promise to record it.
+  // The producer event; nullptr if there is none, in a forked child and, with
+  // `null_if_past`, if its work is done and did not fail. Never blocks. To hold
+  // it is not to hold the promise to record it.
   std::shared_ptr<SequencingEvent> DefinitionEvent(bool null_if_past) const;
 
   // Later work on the consumer finds the buffer written: WaitOn of the producer
@@ -80,7 +80,8 @@ class TrackedBuffer {
 // stay as it is until then. Errors, after which nothing is enqueued:
 //   InvalidArgument     nullptr, or more bytes than `to` has
 //   FailedPrecondition  `to` has a producer event
-// After any other error (see SequencingEvent) the event has failed with it.
+// After any other error (see SequencingEvent) the event has failed with it, and
+// the copy may be under way all the same: only the stream knows when it ends.
 absl::StatusOr<std::shared_ptr<SequencingEvent>> CopyHostToDevice(
     const TrackedBuffer& to, const void* from, size_t size,
     const RocmStream& h2d);

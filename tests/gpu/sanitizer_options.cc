@@ -20,9 +20,12 @@ extern "C" const char* __lsan_default_suppressions() {
 // What keeps HIP's threads apart is inside libamdhip64, which is not
 // instrumented. Of its own memory, ThreadSanitizer sees what is copied and
 // freed by functions that it intercepts; of the simulated GPU, that HIP
-// destroys a signal, or frees memory, that another thread has used before.
+// destroys a signal, or frees memory, that another thread has used before, and
+// the bytes that copies and kernels move.
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libamdhip64\n"
          "race:hsa_signal_destroy\n"
-         "race:hsa_amd_memory_pool_free\n";
+         "race:hsa_amd_memory_pool_free\n"
+         "race:simulated_hsa::CopyEngine::Run\n"
+         "race:simulated_hsa::RunKernel\n";
 }
