@@ -487,7 +487,8 @@ TEST_F(CreateStreamTest, AStreamWithAParkedOnesHandleIsToldFromIt) {
 TEST_F(CreateStreamTest, AChangedSynchronizationPolicyDoesNotStay) {
   hipStream_t stream = Create({});
   scripted_hip::SetCurrentDevice(0);
-  const hipStreamAttrValue spin = {hipSyncPolicySpin};
+  hipStreamAttrValue spin = {};
+  spin.syncPolicy = hipSyncPolicySpin;
   ASSERT_EQ(hipStreamSetAttribute(
                 stream, hipStreamAttributeSynchronizationPolicy, &spin),
             hipSuccess);
