@@ -30,7 +30,7 @@ struct Promise {
 std::shared_ptr<SequencingEvent> SequencingEvent::Create() {
   auto promise = std::make_shared<Promise>();
   SequencingEvent* const event = promise->state->AsEvent().get();
-  return {std::move(promise), event};
+  return {promise, event};
 }
 
 // A callback may drop this event: what runs callbacks keeps the state itself.
@@ -39,9 +39,10 @@ absl::Status SequencingEvent::RecordOn(const RocmStream& producer) {
   return state->Record(producer, [](HipScope&) { return HipResult{}; });
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the interface's.
 absl::Status SequencingEvent::SetError(absl::Status error) {
   const std::shared_ptr<SequencingState> state = state_.shared_from_this();
-  return state->SetError(std::move(error));
+  return state->SetError(error);
 }
 
 std::optional<bool> SequencingEvent::TryIsComplete() const {

@@ -57,7 +57,7 @@ absl::Status SequencingState::Record(
   return recorded;
 }
 
-absl::Status SequencingState::SetError(absl::Status error) {
+absl::Status SequencingState::SetError(const absl::Status& error) {
   if (error.ok()) {
     return absl::InvalidArgumentError("SetError takes an error, not OK");
   }

@@ -52,7 +52,7 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   absl::Status Record(const RocmStream& producer,
                       absl::FunctionRef<HipResult(HipScope&)> enqueue);
 
-  absl::Status SetError(absl::Status error);
+  absl::Status SetError(const absl::Status& error);
   std::optional<bool> TryIsComplete();
   absl::Status WaitOn(const RocmStream& consumer);
   absl::Status BlockHostUntilComplete();

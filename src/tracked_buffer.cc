@@ -51,6 +51,7 @@ absl::StatusOr<TrackedBuffer> TrackedBuffer::Slice(size_t offset,
 }
 
 absl::Status TrackedBuffer::SetProducerEvent(
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): the interface's.
     std::shared_ptr<SequencingEvent> event) const {
   if (IsForkedChild()) return NoHipAnyMore();
   if (event == nullptr) {

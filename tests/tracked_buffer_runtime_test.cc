@@ -317,9 +317,14 @@ class RandomRuns {
     }
     int Read(const void* data, const RocmStream& stream) {
       const Memory& here = *seen[stream.device_ordinal()];
+      host.Fill(0);
       EnqueueCopy(here.data(), data, hipMemcpyDeviceToDevice, stream);
       EnqueueCopy(host.data(), here.data(), hipMemcpyDeviceToHost, stream);
-      EXPECT_TRUE(stream.BlockHostUntilDone().ok());
+      // Not until the stream is done: where threads share one, HIP 5.2.3 comes
+      // back from hipStreamSynchronize too early, once in some thousand times.
+      auto read = SequencingEvent::Create();
+      EXPECT_TRUE(read->RecordOn(stream).ok());
+      EXPECT_TRUE(read->BlockHostUntilComplete().ok());
       return host.Value();
     }
 
