@@ -230,7 +230,7 @@ TEST_F(SimulatedExecutorTest, ClientsThatWorkTakeNoMoreMemoryThanTheFirst) {
   const int64_t signals = ReadCounters().live_signals();
   for (int i = 0; i < 200; ++i) RunClient(buffers);
   ExpectNothingWasAllocatedSince(after_first);
-  EXPECT_LT(ReadCounters().live_signals() - signals, 20);
+  EXPECT_LT(ReadCounters().live_signals() - signals, 100) << "200 clients";
 }
 
 TEST_F(SimulatedExecutorTest, TwoClientsAtOnceTakeNoMoreMemoryThanTwo) {
