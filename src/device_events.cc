@@ -15,7 +15,8 @@ HipResult DestroyEvent(HipScope& hip, hipEvent_t event) {
 }  // namespace
 
 HipResult DeviceEvents::Take(HipScope& hip, hipEvent_t* event) {
-  if (const HandleStore::Ticket parked = store_.Take(kKind)) {
+  const HandleStore::Ticket parked = store_.Take(kKind);
+  if (parked && store_.Confirm(parked)) {
     *event = static_cast<hipEvent_t>(parked.handle());
     return {};
   }

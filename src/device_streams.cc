@@ -87,8 +87,9 @@ DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
       Park(hip, claim.ticket, max_parked_per_key, finding, waited)) {
     return waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
   }
-  store_.Remove(claim.ticket);
-  return TakenBack::kLeftToCaller;
+  // Else it was invalidated, and its value may be another stream's by now.
+  return store_.Remove(claim.ticket) ? TakenBack::kLeftToCaller
+                                     : TakenBack::kParkedBefore;
 }
 
 absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {

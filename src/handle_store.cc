@@ -43,6 +43,7 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   record->shelf = shelf;
   record->identity = identity;
   record->created = next_created_++;
+  record->confirmed.store(true, std::memory_order_relaxed);
   by_handle_.emplace(handle, record);
   if (result == AddResult::kHeldBack) {
     record->awaited = awaited;
@@ -72,11 +73,16 @@ HandleStore::Ticket HandleStore::Take(Kind kind) {
   --counts_.parked_now;
   ++counts_.lent_now;
   ++counts_.reused;
+  record->confirmed.store(false, std::memory_order_relaxed);
   return Issue(*record, State::kLent);
 }
 
 bool HandleStore::Confirm(const Ticket& ticket) {
-  if (IsGood(ticket)) return true;
+  // What is invalidated from here on was lent before.
+  if (IsGood(ticket)) {
+    ticket.record_->confirmed.store(true, std::memory_order_relaxed);
+    return true;
+  }
   MutexLock lock(mutex_);
   Redeem(ticket);
   return false;
@@ -94,6 +100,9 @@ HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
   Record* record = known->second;
   switch (record->state) {
     case State::kLent:
+      if (!record->confirmed.load(std::memory_order_relaxed)) {
+        return {ClaimState::kParked, {}};
+      }
       --counts_.lent_now;
       return {ClaimState::kClaimed, Issue(*record, State::kClaimed)};
     case State::kDead:
@@ -162,7 +171,7 @@ int HandleStore::Invalidate() {
       case State::kDead:
         break;
       case State::kLent:
-        --counts_.lent_now;
+        EndLoan(record);
         record.awaited = record.version.load(std::memory_order_relaxed);
         [[fallthrough]];
       case State::kHeldBack:
@@ -231,13 +240,15 @@ HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {
     return nullptr;
   }
   Record* record = ticket.record_;
-  if (record->state == State::kLent) {
-    --counts_.lent_now;
-    --counts_.reused;
-  }
+  if (record->state == State::kLent) EndLoan(*record);
   record->state = State::kClaimed;
   MakeTicketsBad(*record);
   return record;
+}
+
+void HandleStore::EndLoan(const Record& record) {
+  --counts_.lent_now;
+  if (!record.confirmed.load(std::memory_order_relaxed)) --counts_.reused;
 }
 
 void HandleStore::EndWait(Record& record) {
@@ -266,7 +277,7 @@ void HandleStore::Free(Record& record) {
     parked.erase(std::find(parked.begin(), parked.end(), &record));
     --counts_.parked_now;
   } else if (record.state == State::kLent) {
-    --counts_.lent_now;
+    EndLoan(record);
   }
   --record.shelf->records;
   by_handle_.erase(record.handle);

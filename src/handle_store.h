@@ -23,7 +23,8 @@
 // "Claimed" means that the pool itself has the handle, on the thread that has
 // the Ticket: nobody else can lend, claim, park or remove it meanwhile. Take
 // lends at once, to save a turn of the lock: whoever took the handle proves it
-// fit, and confirms the loan or ends it, before anyone sees the handle.
+// fit, and confirms the loan or ends it, before anyone sees the handle. Until
+// then nobody can claim it either.
 //
 // Invalidate ends all of this at once. A handle that was lent is then "dead":
 // kept to answer its owner's Claim. A new handle with the value of a dead one
@@ -89,7 +90,7 @@ class HandleStore {
   enum class ClaimState {
     kClaimed,
     kUnknown,  // the store has never seen it, or it was removed
-    kParked,   // it is the pool's: parked, set aside, or claimed by another
+    kParked,   // it is the pool's: parked, set aside, taken, or claimed
     kDead,     // it had died before its owner claimed it; forgotten now
   };
   struct ClaimResult {
@@ -135,7 +136,8 @@ class HandleStore {
   // taker's to give away then. Takes no lock.
   bool Confirm(const Ticket& ticket);
 
-  // Parks a handle that Take gave and that nobody has seen, at its old place.
+  // Parks a handle that Take gave and that nobody has seen, at its old place,
+  // whatever the limit.
   void PutBack(const Ticket& ticket);
 
   // Takes a lent handle back from its owner.
@@ -193,6 +195,7 @@ class HandleStore {
     // Changes, under the lock, whenever tickets become bad; never used again.
     std::atomic<uint64_t> version{0};
     uint64_t awaited = 0;  // if dead or held back: the version when it was lent
+    std::atomic<bool> confirmed{true};  // if lent; set without the lock
     State state = State::kFree;
   };
 
@@ -205,6 +208,8 @@ class HandleStore {
   // The record of the ticket, claimed; the ticket ends with this. Null if it is
   // not good; then nothing waits for its holder any more.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of a loan that ends otherwise than by a Claim.
+  void EndLoan(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The owner of the dead, or held back, handle has been answered.
   void EndWait(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOnShelf(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

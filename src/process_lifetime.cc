@@ -48,6 +48,8 @@ struct ThreadEnd {
   const bool is_main = syscall(SYS_gettid) == getpid();
   ~ThreadEnd() {
     main_thread_ended = is_main;
+    // exit() may have been called in the midst of a call, by a signal handler.
+    this_threads_calls->calls.store(0, std::memory_order_release);
     this_threads_calls->thread_is_watched = false;
     this_threads_calls->taken.store(false, std::memory_order_release);
     this_threads_calls = &late_calls;
@@ -129,9 +131,13 @@ HipCallGuard::~HipCallGuard() {
   if (!count_.thread_is_watched) WatchThisThread();
 }
 
+// Twice is harmless; a child that is forked in the midst of a static's
+// initialization would wait for it for ever.
 void WatchForks() {
-  static const int once = pthread_atfork(nullptr, nullptr, OnFork);
-  (void)once;
+  static std::atomic<bool> watched{false};
+  if (watched.load(std::memory_order_relaxed)) return;
+  pthread_atfork(nullptr, nullptr, OnFork);
+  watched.store(true, std::memory_order_relaxed);
 }
 
 void WatchProcess() {

@@ -9,7 +9,8 @@
 namespace hip_stream_pool {
 
 // False from the moment that this thread, as the main thread, or the process
-// begins to exit, and in a forked child.
+// begins to exit, and in a forked child. When another thread calls exit, its
+// thread-local objects are destroyed before that moment.
 bool MayCallHip();
 
 bool IsForkedChild();
@@ -19,10 +20,12 @@ struct CallCount;
 
 // While a guard that may call HIP exists, the exit of the process waits for it,
 // for one second at most, before HIP is torn down. Every HIP call of the
-// library is made under one. Threads share nothing in it.
+// library is made under one. Threads share nothing in it, but those whose
+// thread-local objects are gone.
 //
-// The first guard of the main thread also has the thread watched, once HIP was
-// used on it: its end is then noticed before HIP's thread-local objects go.
+// The first guard of a thread also has the thread watched, once HIP was used on
+// it: the main thread's end is then noticed before HIP's thread-local objects
+// go.
 class HipCallGuard {
  public:
   HipCallGuard();

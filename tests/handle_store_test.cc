@@ -175,17 +175,31 @@ TEST(HandleStoreTest, WhatIsHeldBackForATakerIsParkedWhenHeLearnsOfIt) {
   }
 }
 
-TEST(HandleStoreTest, ATakerWhoseHandleIsAnothersLeavesItAlone) {
-  for (EndLoan end_loan : kEndLoan) {
+TEST(HandleStoreTest, WhatIsTakenCanBeClaimedWhenTheLoanIsConfirmed) {
+  HandleStore store;
+  store.Add(Handle(16), kPlain, 0);
+  Park(store, Handle(16));
+  Ticket ticket = store.Take(kPlain);
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked)
+      << "its last owner destroys it a second time";
+  EXPECT_TRUE(store.Confirm(ticket));
+  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kClaimed);
+}
+
+TEST(HandleStoreTest, ALoanThatDiedBeforeItWasConfirmedIsNotCounted) {
+  for (bool invalidate : {true, false}) {
     HandleStore store;
     store.Add(Handle(16), kPlain, 0);
     Park(store, Handle(16));
     Ticket ticket = store.Take(kPlain);
-    Park(store, Handle(16));  // destroyed a second time by its last owner
-    Ticket other = store.Take(kPlain);
-    end_loan(store, ticket);
-    EXPECT_TRUE(store.Confirm(other));
-    EXPECT_EQ(store.GetCounts().lent_now, 1);
+    if (invalidate) {
+      store.Invalidate();
+    } else {
+      store.Forget(Handle(16));
+    }
+    EXPECT_FALSE(store.Confirm(ticket));
+    EXPECT_EQ(store.GetCounts().reused, 0);
+    EXPECT_EQ(store.GetCounts().lent_now, 0);
   }
 }
 

@@ -165,8 +165,9 @@ hipError_t Destroy(hipStream_t stream, const Next& next) {
 
 template <typename Next>
 hipError_t Reset(const Next& next) {
-  const RealHip* hip = KnownRealHip();
+  // In this order: with the devices, HIP is known.
   Devices* devices = MayCallHip() ? KnownDevices() : nullptr;
+  const RealHip* hip = KnownRealHip();
   int device = -1;
   if (devices != nullptr && hip->hipGetDevice(&device) != hipSuccess) {
     device = -1;
