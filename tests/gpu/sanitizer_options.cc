@@ -14,11 +14,12 @@ extern "C" const char* __asan_default_options() {
   return "use_sigaltstack=0:intercept_tls_get_addr=0:malloc_context_size=2";
 }
 
-// They keep much until the end of the process, and lose some. A forked child
-// loses what its parent's other threads had for their end.
+// They keep much until the end of the process, and lose some: the events of
+// captures and of devices that were reset, which the pool leaves to them. A
+// child loses what its parent's other threads had for their end.
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libamdhip64\nleak:libamd_comgr\nleak:libLLVM\n"
-         "leak:__cxa_thread_atexit_impl\n";
+         "leak:libfake_cuda_runtime\nleak:__cxa_thread_atexit_impl\n";
 }
 
 // What keeps HIP's threads apart is inside libamdhip64, which is not
