@@ -86,6 +86,12 @@ class PoolModel {
 
   Owner& owner(int i) { return owners_[i]; }
 
+  // How many streams that is; a reset of the device can take them from it.
+  size_t OwnedBy(const Owner& owner) {
+    std::shared_lock<std::shared_mutex> with_others(quiet_);
+    return owner.streams.size();
+  }
+
   void Do(Operation operation, Owner& owner) {
     scripted_hip::SetCurrentDevice(ScriptedPool::kCallersDevice);
     scripted_hip::SetCurrentMode(hipStreamCaptureModeGlobal);

@@ -25,7 +25,7 @@ int64_t FromEnvironment(const char* name, int64_t otherwise) {
 }
 
 // Mostly what programs do.
-Operation Choose(PoolModel::Owner& owner) {
+Operation Choose(PoolModel& model, PoolModel::Owner& owner) {
   const int dice = owner.below(1000);
   if (dice < 1) return Operation::kResetDevice;
   if (dice < 4) return Operation::kMisuse;
@@ -37,7 +37,7 @@ Operation Choose(PoolModel::Owner& owner) {
   if (dice < 40) return Operation::kFail;
   if (dice < 50) return Operation::kDestroyForeign;
   if (dice < 80) return Operation::kBorrow;
-  const size_t owned = owner.streams.size();
+  const size_t owned = model.OwnedBy(owner);
   return owned == 0 || (owned < 24 && dice % 2 == 0) ? Operation::kCreate
                                                      : Operation::kDestroy;
 }
@@ -60,7 +60,7 @@ class PoolSoakTest : public PoolTest {
       };
       threads.emplace_back([&model, &owner, operations] {
         for (int64_t i = 0; i < operations / kThreads; ++i) {
-          model.Do(Choose(owner), owner);
+          model.Do(Choose(model, owner), owner);
         }
       });
     }
