@@ -3,9 +3,9 @@
 // What a client's streams cost, raw and through the pool: creating them all and
 // destroying them all, one stream after the other on one thread. And what a
 // whole client costs: see client_cycle.h; a run on a caller's stream:
-// external_stream.h; who has written a buffer: sequencing.h; the pool beside the
-// HIP calls that it needs: floor.h; beside others: peers.h; and with threads:
-// threads.h.
+// external_stream.h; who has written a buffer: sequencing.h; the pool beside
+// the HIP calls that it needs: floor.h; beside others: peers.h; and with
+// threads: threads.h.
 //
 //   stream_benchmark [--table] [--quick] [--benchmark_...]
 //
