@@ -15,6 +15,12 @@ std::atomic<Devices*> all_devices{nullptr};
 
 }  // namespace
 
+void Devices::Invalidate(int ordinal) {
+  if (!Has(ordinal)) return;
+  streams[ordinal]->Invalidate();
+  events[ordinal]->Invalidate();
+}
+
 HipResult GetDevices(Devices** devices) {
   *devices = KnownDevices();
   if (*devices != nullptr) return {};
@@ -50,6 +56,14 @@ absl::Status GetDevicesWith(int ordinal, Devices** devices) {
   return absl::InvalidArgumentError(
       absl::StrCat("no device ", ordinal, ": HIP has ", (*devices)->count,
                    ", counted from 0"));
+}
+
+StreamCacheStats ReadStats() {
+  StreamCacheStats stats;
+  if (Devices* devices = KnownDevices()) {
+    for (const auto& device : devices->streams) device->AddStatsTo(stats);
+  }
+  return stats;
 }
 
 std::optional<int> DeviceThatHas(hipStream_t stream) {

@@ -20,6 +20,9 @@ namespace hip_stream_pool {
 struct Devices {
   bool Has(int ordinal) const { return ordinal >= 0 && ordinal < count; }
 
+  // See StreamHandleCache.
+  void Invalidate(int ordinal);
+
   int count = 0;
   // By device ordinal, both.
   AllStreams streams;
@@ -34,6 +37,10 @@ Devices* KnownDevices();
 
 // GetDevices, and InvalidArgument if there is no such device among them.
 absl::Status GetDevicesWith(int ordinal, Devices** devices);
+
+// What was counted on all devices. Not to be called in a forked child, where
+// another thread's lock may be held for ever.
+StreamCacheStats ReadStats();
 
 // The device whose pool has the stream: one that the pool made, and that is not
 // known to be destroyed. Makes no HIP call.

@@ -140,7 +140,7 @@ StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream) {
 }
 
 StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream) {
-  StreamFinding finding = CheckIdle(hip, stream);
+  StreamFinding finding(StreamFinding::kBusy, {});
   for (int i = 0; i < kTries && finding.verdict == StreamFinding::kBusy; ++i) {
     finding =
         Judge(hip.Call("hipStreamSynchronize", hipStreamSynchronize(stream)));

@@ -83,7 +83,7 @@ StreamFinding CheckIdle(HipScope& hip, hipStream_t stream);
 // marker on each stream, used or not, when anyone synchronizes the device.
 StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream);
 
-// Waits for the stream's work if it is not done.
+// Waits for the work of a stream that CheckIdle found busy.
 StreamFinding WaitUntilIdle(HipScope& hip, hipStream_t stream);
 
 // Reads the flags and the priority that the stream has.

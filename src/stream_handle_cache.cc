@@ -106,11 +106,7 @@ absl::Status StreamHandleCache::TrimAll() {
 
 void StreamHandleCache::Invalidate(int device_ordinal) {
   Devices* devices = KnownDevices();
-  if (!MayCallHip() || devices == nullptr || !devices->Has(device_ordinal)) {
-    return;
-  }
-  devices->streams[device_ordinal]->Invalidate();
-  devices->events[device_ordinal]->Invalidate();
+  if (MayCallHip() && devices != nullptr) devices->Invalidate(device_ordinal);
 }
 
 void StreamHandleCache::SetMaxParkedPerKey(int limit) {
@@ -118,13 +114,7 @@ void StreamHandleCache::SetMaxParkedPerKey(int limit) {
 }
 
 StreamCacheStats StreamHandleCache::GetStats() const {
-  StreamCacheStats stats;
-  // In a forked child another thread's lock may be held for ever.
-  if (IsForkedChild()) return stats;
-  if (Devices* devices = KnownDevices()) {
-    for (const auto& device : devices->streams) device->AddStatsTo(stats);
-  }
-  return stats;
+  return IsForkedChild() ? StreamCacheStats() : ReadStats();
 }
 
 std::string StreamCacheStats::ToString() const {

@@ -104,11 +104,10 @@ TakenBack TakeBack(hipStream_t stream) {
   Devices* devices = KnownDevices();
   if (devices == nullptr) return TakenBack::kUnknown;
   // Mostly the same one as last time.
-  thread_local size_t last = 0;
+  thread_local int last = 0;
   const int limit = StandsAside() ? 0 : MaxParked();
-  const size_t count = devices->streams.size();
-  for (size_t i = 0; i < count; ++i) {
-    const size_t device = (last + i) % count;
+  for (int i = 0; i < devices->count; ++i) {
+    const int device = (last + i) % devices->count;
     const TakenBack taken = devices->streams[device]->TakeBack(stream, limit);
     if (taken != TakenBack::kUnknown) {
       last = device;
@@ -174,10 +173,7 @@ hipError_t Reset(const Next& next) {
   }
   const hipError_t error = next();
   // Not before: a stream that is created meanwhile would die unseen.
-  if (error == hipSuccess && devices != nullptr && devices->Has(device)) {
-    devices->streams[device]->Invalidate();
-    devices->events[device]->Invalidate();
-  }
+  if (error == hipSuccess && devices != nullptr) devices->Invalidate(device);
   return error;
 }
 

@@ -18,15 +18,6 @@
 namespace hip_stream_pool {
 namespace {
 
-// Not in a forked child, where a lock may be held for ever.
-StreamCacheStats ReadStats() {
-  StreamCacheStats stats;
-  if (Devices* devices = KnownDevices()) {
-    for (const auto& device : devices->streams) device->AddStatsTo(stats);
-  }
-  return stats;
-}
-
 long long Integer(int64_t value) { return value; }  // NOLINT: for printf
 
 std::string Text(double seconds) {

@@ -64,9 +64,8 @@ class Program {
   }
 
   Outcome Run() const {
-    char folder[] = "/tmp/hip_stream_pool_preload_test.XXXXXX";
-    EXPECT_NE(mkdtemp(folder), nullptr);
-    const std::string path = folder;
+    std::string path = ::testing::TempDir() + "preload_test.XXXXXX";
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
     const pid_t pid = fork();
     if (pid == 0) Execute(path);
     Outcome outcome;
@@ -77,7 +76,7 @@ class Program {
     for (const char* file : {"/out", "/err", "/calls"}) {
       unlink((path + file).c_str());
     }
-    rmdir(folder);
+    rmdir(path.c_str());
     return outcome;
   }
 
