@@ -20,6 +20,12 @@ enum class BareCalls {
 inline constexpr bool kThisVersionHasMore =
     HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE || HIP_STREAM_POOL_HAS_STREAM_GET_ID;
 
+// In a cycle of this version, on the device that is current: the two below.
+inline constexpr int kCallsOfThisVersion =
+    11 + int{kThisVersionHasMore} +
+    int{kThisVersionHasMore && !HIP_STREAM_POOL_CALLS_CHECK_STREAMS} +
+    int{HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES != 0};
+
 // Whether the handle is still that stream's. Adds up the errors, as the others.
 template <BareCalls kCalls>
 int BareIdentity(hipStream_t stream) {
@@ -36,7 +42,7 @@ int BareIdentity(hipStream_t stream) {
   return hipSuccess;
 }
 
-// A parked stream is lent: 4 calls. True if all went well.
+// A parked stream is lent: 4 calls of every version. True if all went well.
 template <BareCalls kCalls>
 bool BareHit(hipStream_t stream) {
   int device = 0;
@@ -49,7 +55,7 @@ bool BareHit(hipStream_t stream) {
   return errors == hipSuccess;
 }
 
-// A lent stream is parked: 7 calls.
+// A lent stream is parked: 7 calls of every version.
 template <BareCalls kCalls>
 bool BarePark(hipStream_t stream) {
   int device = 0;
@@ -59,7 +65,9 @@ bool BarePark(hipStream_t stream) {
   int priority = 0;
   int errors = hipGetDevice(&device);
   errors |= hipThreadExchangeStreamCaptureMode(&mode);
+#if !HIP_STREAM_POOL_CALLS_CHECK_STREAMS
   errors |= BareIdentity<kCalls>(stream);
+#endif
   errors |= hipStreamIsCapturing(stream, &status);
   errors |= hipStreamQuery(stream);
   errors |= hipStreamGetFlags(stream, &flags);
