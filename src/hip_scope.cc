@@ -34,7 +34,13 @@ absl::StatusCode CodeOf(hipError_t error) {
 }
 
 absl::Status Failure(HipResult result, absl::string_view arguments) {
-  if (result.call == nullptr) return NoHipAnyMore();
+  if (result.call == nullptr) {
+    return result.error == kNoHipAnyMore.error
+               ? NoHipAnyMore()
+               : absl::FailedPreconditionError(
+                     "the stream is in a stream capture, which this would "
+                     "break");
+  }
   HipCallGuard guard;
   const char* name =
       guard.may_call() ? hipGetErrorName(result.error) : "an error";

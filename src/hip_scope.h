@@ -16,7 +16,7 @@ namespace hip_stream_pool {
 // What a HIP call answered, and which call it was. Small enough to be returned
 // in registers: bench/README.md has what that saves.
 struct HipResult {
-  const char* call = "";  // nullptr if HIP must not be called any more
+  const char* call = "";  // nullptr if the library itself says no: see below
   hipError_t error = hipSuccess;
 
   bool ok() const { return error == hipSuccess; }
@@ -24,6 +24,9 @@ struct HipResult {
 
 // Where HIP must not be called any more.
 constexpr HipResult kNoHipAnyMore{nullptr, hipErrorDeinitialized};
+
+// Where the stream takes part in a stream capture that the call would break.
+constexpr HipResult kInACapture{nullptr, hipErrorStreamCaptureUnsupported};
 
 // Whether the error says that the stream named in the call does not exist.
 inline bool SaysNoSuchStream(hipError_t error) {

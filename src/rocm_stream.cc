@@ -107,16 +107,10 @@ void RocmStream::Swap(RocmStream& other) noexcept {
 // would invalidate it.
 template <typename Call>
 absl::Status RocmStream::CallHipOutsideCapture(Call call) const {
-  bool capturing = false;
-  absl::Status status = CallHip([&](HipScope& hip) {
-    StreamFinding finding = CheckNotCapturing(hip, handle_);
-    capturing = finding.verdict == StreamFinding::kCapturing;
-    return finding.verdict == StreamFinding::kFine ? call(hip)
-                                                   : finding.result();
+  return CallHip([&](HipScope& hip) {
+    HipResult result = CheckNotCapturing(hip, handle_).result();
+    return result.ok() ? call(hip) : result;
   });
-  if (!status.ok() || !capturing) return status;
-  return absl::FailedPreconditionError(
-      "the stream is in a stream capture, which this would break");
 }
 
 absl::StatusOr<bool> RocmStream::IsIdle() const {

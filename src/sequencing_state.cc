@@ -17,11 +17,6 @@ namespace {
 // How long to sleep between two questions where HIP refuses to block.
 constexpr std::chrono::microseconds kPollInterval{50};
 
-absl::Status InACapture(absl::string_view stream) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the ", stream, " is in a stream capture, which this would break"));
-}
-
 }  // namespace
 
 class SequencingState::Waiter {
@@ -94,15 +89,12 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
   if (complete_.load(std::memory_order_acquire)) return this->error();
   HipScope hip(consumer.device_ordinal());
   HipResult result = hip.entered();
-  bool capturing = false;
   if (result.ok()) {
     if (QueryIsOver(hip)) {
       error = this->error();
     } else {
-      StreamFinding finding = CheckNotCapturing(hip, consumer.handle());
-      capturing = finding.verdict == StreamFinding::kCapturing;
-      result = finding.result();
-      if (finding.verdict == StreamFinding::kFine) {
+      result = CheckNotCapturing(hip, consumer.handle()).result();
+      if (result.ok()) {
         result = hip.Call(
             "hipStreamWaitEvent",
             hipStreamWaitEvent(consumer.handle(), event_.get(), /*flags=*/0));
@@ -110,7 +102,6 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
     }
   }
   error.Update(ToStatus(hip.Close(result), consumer.device_ordinal()));
-  if (error.ok() && capturing) return InACapture("consumer");
   return error;
 }
 
@@ -177,19 +168,10 @@ absl::Status SequencingState::RecordNow(
   producer_id_ = producer.id();
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
-  bool capturing = false;
-  if (result.ok()) {
-    StreamFinding finding = CheckNotCapturing(hip, producer.handle());
-    capturing = finding.verdict == StreamFinding::kCapturing;
-    result = finding.result();
-    if (finding.verdict == StreamFinding::kFine) {
-      result = enqueue(hip);
-      if (result.ok()) result = event_.RecordOn(hip, producer.handle());
-    }
-  }
-  absl::Status status = ToStatus(hip.Close(result), device_ordinal_);
-  if (status.ok() && capturing) return InACapture("producer");
-  return status;
+  if (result.ok()) result = CheckNotCapturing(hip, producer.handle()).result();
+  if (result.ok()) result = enqueue(hip);
+  if (result.ok()) result = event_.RecordOn(hip, producer.handle());
+  return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 absl::Status SequencingState::AwaitRecord() {

@@ -121,7 +121,7 @@ StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream) {
       hip.Call("hipStreamIsCapturing", hipStreamIsCapturing(stream, &status)));
   if (finding.verdict == StreamFinding::kFine &&
       status != hipStreamCaptureStatusNone) {
-    finding.verdict = StreamFinding::kCapturing;
+    return {StreamFinding::kCapturing, kInACapture};
   }
   return finding;
 }

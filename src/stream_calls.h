@@ -27,7 +27,7 @@ struct StreamFinding {
   StreamFinding(Verdict verdict, HipResult result)
       : call(result.call), error(result.error), verdict(verdict) {}
 
-  // Of the call that gave the verdict.
+  // Of the call that gave the verdict; kInACapture if that is kCapturing.
   HipResult result() const { return {call, error}; }
 
   const char* call = "";
@@ -72,7 +72,7 @@ StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
 // One HIP call, none for a special stream.
 absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream);
 
-// Whether the stream takes no part in a capture.
+// Whether the stream takes no part in a capture. Its result says so too.
 StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
 
 // Whether the stream's work is done. Never waits. A stream that takes part in
