@@ -15,10 +15,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "gpu/gpu_choice.h"
 #include "hip_stream_pool/create_stream.h"
@@ -157,6 +155,10 @@ struct UsedAtExit {
     Require(heard.code() == absl::StatusCode::kCancelled,
             "whoever waits was not told");
   }
+  void Fill() {
+    stream = MakeOwner();
+    events = Events::Make(*stream);
+  }
   std::optional<Events> events;
   std::optional<RocmStream> stream;
 };
@@ -198,208 +200,289 @@ void Fork(Child child) {
   Require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
 }
 
-void Run(const std::string& scenario) {
-  if (scenario == "parked_and_lent") {
-    hipStream_t parked = Create();
-    Create();
-    Require(DestroyStream(0, parked).ok(), "DestroyStream failed");
-  } else if (scenario == "static_made_before_the_pool") {
-    made_before_the_pool = MakeOwner();
-    made_before_the_pool->OnRelease([](hipStream_t) { Fail("a hook ran"); });
-  } else if (scenario == "static_made_after_the_pool") {
-    Create();
-    static RocmStream owner = MakeOwner();
-  } else if (scenario == "handler_added_before_the_pool") {
-    std::atexit(AtExit);
-    lent_in_main = Create();
-  } else if (scenario == "handler_added_after_the_pool") {
-    lent_in_main = Create();
-    std::atexit(AtExit);
-  } else if (scenario == "thread_local_of_main") {
-    // Destroyed before HIP's own thread-local objects are: may call HIP.
-    main_thread_may_call_hip_after_main = true;
-    of_this_thread = MakeOwner();
-  } else if (scenario == "thread_local_of_a_thread") {
-    std::thread([] { of_this_thread = MakeOwner(); }).join();
-    Require(StreamHandleCache::Get().GetStats().parked_now == 1,
-            "the thread's stream is lost");
-  } else if (scenario == "threads_running") {
-    StartWorkers(3);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  } else if (scenario == "exit_from_a_thread") {
-    Create();
-    main_thread_may_call_hip = false;
-    std::thread([] { exit(0); }).join();
-  } else if (scenario == "quick_exit") {
-    StartWorkers(1);
-    Create();
-    quick_exit(0);
-  } else if (scenario == "prewarm_only") {
-    Require(StreamHandleCache::Get().Prewarm({{}, {}}).ok(), "Prewarm failed");
-    made_before_the_pool = MakeOwner();
-  } else if (scenario == "first_use_by_two_threads") {
-    std::thread a([] { Create(); });
-    std::thread b([] { Create(); });
-    a.join();
-    b.join();
-    made_before_the_pool = MakeOwner();
-  } else if (scenario == "main_thread_gets_only_hits") {
+// The stream has work until the program ends.
+void GiveEndlessWork(hipStream_t stream) {
+  simulated_hsa::Control* simulation = simulated_hsa::Get();
+  if (simulation == nullptr) exit(kSkipped);
+  void* memory = nullptr;
+  Require(hipMalloc(&memory, 64) == hipSuccess, "hipMalloc failed");
+  simulation->Hold();
+  Require(hipMemsetAsync(memory, 1, 64, stream) == hipSuccess, "memset");
+}
+
+void NeverUsed() {}
+
+void ParkedAndLent() {
+  hipStream_t parked = Create();
+  Create();
+  Require(DestroyStream(0, parked).ok(), "DestroyStream failed");
+}
+
+void StaticMadeBeforeThePool() {
+  made_before_the_pool = MakeOwner();
+  made_before_the_pool->OnRelease([](hipStream_t) { Fail("a hook ran"); });
+}
+
+void StaticMadeAfterThePool() {
+  Create();
+  static RocmStream owner = MakeOwner();
+}
+
+void HandlerAddedBeforeThePool() {
+  std::atexit(AtExit);
+  lent_in_main = Create();
+}
+
+void HandlerAddedAfterThePool() {
+  lent_in_main = Create();
+  std::atexit(AtExit);
+}
+
+void ThreadLocalOfMain() {
+  // Destroyed before HIP's own thread-local objects are: may call HIP.
+  main_thread_may_call_hip_after_main = true;
+  of_this_thread = MakeOwner();
+}
+
+void ThreadLocalOfAThread() {
+  std::thread([] { of_this_thread = MakeOwner(); }).join();
+  Require(StreamHandleCache::Get().GetStats().parked_now == 1,
+          "the thread's stream is lost");
+}
+
+void ThreadsRunning() {
+  StartWorkers(3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
+void ExitFromAThread() {
+  Create();
+  main_thread_may_call_hip = false;
+  std::thread([] { exit(0); }).join();
+}
+
+void QuickExit() {
+  StartWorkers(1);
+  Create();
+  quick_exit(0);
+}
+
+void PoolUsedByAThreadOnly() {
+  std::thread([] { made_before_the_pool = MakeOwner(); }).join();
+}
+
+void PrewarmOnly() {
+  Require(StreamHandleCache::Get().Prewarm({{}, {}}).ok(), "Prewarm failed");
+  made_before_the_pool = MakeOwner();
+}
+
+void FirstUseByTwoThreads() {
+  std::thread a([] { Create(); });
+  std::thread b([] { Create(); });
+  a.join();
+  b.join();
+  made_before_the_pool = MakeOwner();
+}
+
+void MainThreadGetsOnlyHits() {
+  std::thread([] {
+    Require(StreamHandleCache::Get().Prewarm({{}}).ok(), "Prewarm failed");
+  }).join();
+  static RocmStream owner = MakeOwner();
+}
+
+void BorrowedOnly() {
+  absl::StatusOr<RocmStream> borrowed = RocmStream::Borrow(0, nullptr);
+  Require(borrowed.ok(), "Borrow failed");
+  made_before_the_pool = *std::move(borrowed);
+  made_before_the_pool->OnRelease([](hipStream_t) { Fail("a hook ran"); });
+  Fork([] {
+    Require(!made_before_the_pool->BlockHostUntilDone().ok(),
+            "the child used the stream");
+  });
+}
+
+void DestroyWaitsAtExit() {
+  hipStream_t stream = Create();
+  GiveEndlessWork(stream);
+  std::thread([stream] { (void)DestroyStream(0, stream); }).detach();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+void EventsAliveAtExit() {
+  used_at_exit.Fill();
+  static UsedAtExit made_after_the_pool;
+  made_after_the_pool.Fill();
+}
+
+void EventsInUseAtExit() {
+  struct Shared {
+    RocmStream busy = MakeOwner();
+    RocmStream stream = MakeOwner();
+    RocmStream other = MakeOwner();
+    Events events = Events::Make(stream);
+    std::shared_ptr<SequencingEvent> held = SequencingEvent::Create();
+  };
+  static Shared& shared = *new Shared;
+  GiveEndlessWork(shared.busy.handle());
+  Require(shared.held->RecordOn(shared.busy).ok(), "RecordOn failed");
+  std::thread([] {
+    (void)shared.events.pending->WaitOn(shared.stream);
+    Fail("a wait for an event that nobody records ended");
+  }).detach();
+  std::thread([] { (void)shared.held->BlockHostUntilComplete(); }).detach();
+  static std::atomic<int> rounds{0};
+  for (int i = 0; i < 2; ++i) {
     std::thread([] {
-      Require(StreamHandleCache::Get().Prewarm({{}}).ok(), "Prewarm failed");
-    }).join();
-    static RocmStream owner = MakeOwner();
-  } else if (scenario == "borrowed_only") {
-    absl::StatusOr<RocmStream> borrowed = RocmStream::Borrow(0, nullptr);
-    Require(borrowed.ok(), "Borrow failed");
-    made_before_the_pool = *std::move(borrowed);
-    made_before_the_pool->OnRelease([](hipStream_t) { Fail("a hook ran"); });
-    Fork([] {
-      Require(!made_before_the_pool->BlockHostUntilDone().ok(),
-              "the child used the stream");
-    });
-  } else if (scenario == "fork_in_the_first_call") {
-    std::thread first([] { Create(); });
-    while (calls == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    Fork([] { Require(!CreateStream({}).ok(), "the child has a stream"); });
-    first.join();
-  } else if (scenario == "pool_used_by_a_thread_only") {
-    std::thread([] { made_before_the_pool = MakeOwner(); }).join();
-  } else if (scenario == "never_used") {
-  } else if (scenario == "destroy_waits_at_exit") {
-    simulated_hsa::Control* simulation = simulated_hsa::Get();
-    if (simulation == nullptr) exit(kSkipped);
-    hipStream_t stream = Create();
-    void* memory = nullptr;
-    Require(hipMalloc(&memory, 64) == hipSuccess, "hipMalloc failed");
-    simulation->Hold();
-    Require(hipMemsetAsync(memory, 1, 64, stream) == hipSuccess, "memset");
-    std::thread([stream] { (void)DestroyStream(0, stream); }).detach();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  } else if (scenario == "events_alive_at_exit") {
-    used_at_exit.stream = MakeOwner();
-    used_at_exit.events = Events::Make(*used_at_exit.stream);
-    static UsedAtExit made_after_the_pool;
-    made_after_the_pool.stream = MakeOwner();
-    made_after_the_pool.events = Events::Make(*made_after_the_pool.stream);
-  } else if (scenario == "events_in_use_at_exit") {
-    simulated_hsa::Control* simulation = simulated_hsa::Get();
-    if (simulation == nullptr) exit(kSkipped);
-    struct Shared {
-      RocmStream busy = MakeOwner();
-      RocmStream stream = MakeOwner();
-      RocmStream other = MakeOwner();
-      Events events = Events::Make(stream);
-      std::shared_ptr<SequencingEvent> held = SequencingEvent::Create();
-    };
-    static Shared& shared = *new Shared;
-    void* memory = nullptr;
-    Require(hipMalloc(&memory, 64) == hipSuccess, "hipMalloc failed");
-    simulation->Hold();
-    Require(hipMemsetAsync(memory, 1, 64, shared.busy.handle()) == hipSuccess,
-            "memset");
-    Require(shared.held->RecordOn(shared.busy).ok(), "RecordOn failed");
-    std::thread([] {
-      (void)shared.events.pending->WaitOn(shared.stream);
-      Fail("a wait for an event that nobody records ended");
-    }).detach();
-    std::thread([] { (void)shared.held->BlockHostUntilComplete(); }).detach();
-    static std::atomic<int> rounds{0};
-    for (int i = 0; i < 2; ++i) {
-      std::thread([] {
-        for (;; ++rounds) {
-          auto event = SequencingEvent::Create();
-          (void)event->RecordOn(shared.stream);
-          (void)event->TryIsComplete();
-          (void)event->WaitOn(shared.other);
-          (void)shared.events.buffer.WaitUntilDefined(shared.other);
-        }
-      }).detach();
-    }
-    while (rounds < 100) std::this_thread::yield();
-  } else if (scenario == "events_in_a_forked_child") {
-    used_at_exit.stream = MakeOwner();
-    used_at_exit.events = Events::Make(*used_at_exit.stream);
-    const RocmStream& stream = *used_at_exit.stream;
-    Events& events = *used_at_exit.events;
-    std::atomic<int> ran{0};
-    events.pending->AndThen([&](const absl::Status&) { ++ran; });
-    // One whose event has but one owner, that the child destroys.
-    std::thread waiter([pending = events.pending.get(), &stream] {
-      Require(pending->WaitOn(stream).ok(), "the parent's wait failed");
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    Fork([&] {
-      events.UseAll(stream);
-      Require(events.buffer.DefinitionEvent(false) == nullptr,
-              "the child has an event");
-      used_at_exit.events.reset();
-      Require(ran == 0, "the child ran its parent's callback");
-      used_at_exit.stream.reset();
-    });
-    Require(events.pending->RecordOn(stream).ok(), "RecordOn failed");
-    waiter.join();
-    Require(ran == 1, "the parent's callback did not run");
-    Require(events.recorded->BlockHostUntilComplete().ok(), "it is broken");
-    // With threads that may have any lock, at any time.
-    static std::atomic<bool> stop{false};
-    std::thread user([&stream] {
-      while (!stop) {
+      for (;; ++rounds) {
         auto event = SequencingEvent::Create();
-        event->AndThen([](const absl::Status&) {});
-        (void)event->RecordOn(stream);
-        (void)event->WaitOn(stream);
+        (void)event->RecordOn(shared.stream);
+        (void)event->TryIsComplete();
+        (void)event->WaitOn(shared.other);
+        (void)shared.events.buffer.WaitUntilDefined(shared.other);
       }
-    });
-    for (int i = 0; i < 50; ++i) {
-      auto pending = SequencingEvent::Create();
-      auto recorded = SequencingEvent::Create();
-      Require(recorded->RecordOn(stream).ok(), "RecordOn failed");
-      Fork([&] {
-        pending.reset();
-        recorded.reset();
-        used_at_exit.events.reset();
-        // What the other thread has is nobody's here, which is no leak.
-        _exit(0);
-      });
-    }
-    stop = true;
-    user.join();
-    used_at_exit.events.reset();
-  } else if (scenario == "fork_after_use") {
-    RocmStream owner = MakeOwner();
-    hipStream_t lent = Create();
-    Require(DestroyStream(0, Create()).ok(), "DestroyStream failed");
-    Fork([&] {
-      UseAllOfThePool(lent);
-      Require(StreamHandleCache::Get().GetStats().leased_now == 0,
-              "the child remembers a handle");
-      Require(!owner.BlockHostUntilDone().ok(), "the child used the stream");
-      RocmStream ends_in_the_child = std::move(owner);
-    });
-    Require(owner.BlockHostUntilDone().ok(), "the parent's stream is broken");
-    Require(DestroyStream(0, lent).ok(), "the parent's handle is broken");
-    Require(StreamHandleCache::Get().GetStats().parked_now == 2,
-            "the parent's books are wrong");
-  } else if (scenario == "fork_among_threads") {
-    hipStream_t lent = Create();
-    StartWorkers(3);
-    for (int i = 0; i < 50; ++i) {
-      Fork([lent] { UseAllOfThePool(lent); });
-    }
-  } else if (scenario == "fork_before_use") {
-    const pid_t pid = fork();
-    hipStream_t stream = Create();
-    Require(DestroyStream(0, stream).ok() && Create() == stream,
-            "the pool does not work");
-    int status = 0;
-    if (pid != 0) {
-      Require(waitpid(pid, &status, 0) == pid && status == 0,
-              "the child failed");
-    }
-  } else {
-    Fail("no such scenario");
+    }).detach();
   }
+  while (rounds < 100) std::this_thread::yield();
+}
+
+void EventsInAForkedChild() {
+  used_at_exit.Fill();
+  const RocmStream& stream = *used_at_exit.stream;
+  Events& events = *used_at_exit.events;
+  std::atomic<int> ran{0};
+  events.pending->AndThen([&](const absl::Status&) { ++ran; });
+  // One whose event has but one owner, that the child destroys.
+  std::thread waiter([pending = events.pending.get(), &stream] {
+    Require(pending->WaitOn(stream).ok(), "the parent's wait failed");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  Fork([&] {
+    events.UseAll(stream);
+    Require(events.buffer.DefinitionEvent(false) == nullptr,
+            "the child has an event");
+    used_at_exit.events.reset();
+    Require(ran == 0, "the child ran its parent's callback");
+    used_at_exit.stream.reset();
+  });
+  Require(events.pending->RecordOn(stream).ok(), "RecordOn failed");
+  waiter.join();
+  Require(ran == 1, "the parent's callback did not run");
+  Require(events.recorded->BlockHostUntilComplete().ok(), "it is broken");
+  used_at_exit.events.reset();
+}
+
+// While a thread that uses events may have any lock, at any time.
+void EventsInAChildForkedAmongThreads() {
+  used_at_exit.Fill();
+  const RocmStream& stream = *used_at_exit.stream;
+  std::atomic<bool> stop{false};
+  std::thread user([&] {
+    while (!stop) {
+      auto event = SequencingEvent::Create();
+      event->AndThen([](const absl::Status&) {});
+      (void)event->RecordOn(stream);
+      (void)event->WaitOn(stream);
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    auto pending = SequencingEvent::Create();
+    auto recorded = SequencingEvent::Create();
+    Require(recorded->RecordOn(stream).ok(), "RecordOn failed");
+    Fork([&] {
+      pending.reset();
+      recorded.reset();
+      used_at_exit.events.reset();
+      // What the other thread has is nobody's here, which is no leak.
+      _exit(0);
+    });
+  }
+  stop = true;
+  user.join();
+  used_at_exit.events.reset();
+}
+
+void ForkInTheFirstCall() {
+  std::thread first([] { Create(); });
+  while (calls == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  Fork([] { Require(!CreateStream({}).ok(), "the child has a stream"); });
+  first.join();
+}
+
+void ForkAfterUse() {
+  RocmStream owner = MakeOwner();
+  hipStream_t lent = Create();
+  Require(DestroyStream(0, Create()).ok(), "DestroyStream failed");
+  Fork([&] {
+    UseAllOfThePool(lent);
+    Require(StreamHandleCache::Get().GetStats().leased_now == 0,
+            "the child remembers a handle");
+    Require(!owner.BlockHostUntilDone().ok(), "the child used the stream");
+    RocmStream ends_in_the_child = std::move(owner);
+  });
+  Require(owner.BlockHostUntilDone().ok(), "the parent's stream is broken");
+  Require(DestroyStream(0, lent).ok(), "the parent's handle is broken");
+  Require(StreamHandleCache::Get().GetStats().parked_now == 2,
+          "the parent's books are wrong");
+}
+
+void ForkAmongThreads() {
+  hipStream_t lent = Create();
+  StartWorkers(3);
+  for (int i = 0; i < 50; ++i) {
+    Fork([lent] { UseAllOfThePool(lent); });
+  }
+}
+
+void ForkBeforeUse() {
+  const pid_t pid = fork();
+  hipStream_t stream = Create();
+  Require(DestroyStream(0, stream).ok() && Create() == stream,
+          "the pool does not work");
+  int status = 0;
+  if (pid != 0) {
+    Require(waitpid(pid, &status, 0) == pid && status == 0, "the child failed");
+  }
+}
+
+const struct {
+  const char* name;
+  void (*run)();
+} kScenarios[] = {
+    {"never_used", NeverUsed},
+    {"parked_and_lent", ParkedAndLent},
+    {"static_made_before_the_pool", StaticMadeBeforeThePool},
+    {"static_made_after_the_pool", StaticMadeAfterThePool},
+    {"handler_added_before_the_pool", HandlerAddedBeforeThePool},
+    {"handler_added_after_the_pool", HandlerAddedAfterThePool},
+    {"thread_local_of_main", ThreadLocalOfMain},
+    {"thread_local_of_a_thread", ThreadLocalOfAThread},
+    {"threads_running", ThreadsRunning},
+    {"exit_from_a_thread", ExitFromAThread},
+    {"quick_exit", QuickExit},
+    {"pool_used_by_a_thread_only", PoolUsedByAThreadOnly},
+    {"borrowed_only", BorrowedOnly},
+    {"fork_in_the_first_call", ForkInTheFirstCall},
+    {"prewarm_only", PrewarmOnly},
+    {"first_use_by_two_threads", FirstUseByTwoThreads},
+    {"main_thread_gets_only_hits", MainThreadGetsOnlyHits},
+    {"destroy_waits_at_exit", DestroyWaitsAtExit},
+    {"events_alive_at_exit", EventsAliveAtExit},
+    {"events_in_use_at_exit", EventsInUseAtExit},
+    {"events_in_a_forked_child", EventsInAForkedChild},
+    {"events_in_a_child_forked_among_threads",
+     EventsInAChildForkedAmongThreads},
+    {"fork_after_use", ForkAfterUse},
+    {"fork_among_threads", ForkAmongThreads},
+    {"fork_before_use", ForkBeforeUse},
+};
+
+void Run(const char* name) {
+  for (const auto& scenario : kScenarios) {
+    if (std::strcmp(name, scenario.name) == 0) return scenario.run();
+  }
+  Fail("no such scenario");
 }
 
 }  // namespace
