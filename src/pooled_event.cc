@@ -33,13 +33,22 @@ HipResult PooledEvent::RecordOn(HipScope& hip, hipStream_t stream) {
 
 HipResult PooledEvent::RecordOnAny(HipScope& hip, hipStream_t stream) {
   StreamFinding finding = CheckNotCapturing(hip, stream);
-  const bool capturing = finding.verdict == StreamFinding::kCapturing;
-  if (finding.verdict != StreamFinding::kFine && !capturing) {
+  captured_ = finding.verdict == StreamFinding::kCapturing;
+  if (finding.verdict != StreamFinding::kFine && !captured_) {
     return finding.result();
   }
   HipResult result = RecordOn(hip, stream);
-  if (result.ok() && capturing) std::exchange(pool_, nullptr)->Forget(event_);
+  if (result.ok() && captured_) std::exchange(pool_, nullptr)->Forget(event_);
   return result;
+}
+
+HipResult PooledEvent::LetWait(HipScope& hip, hipStream_t stream) const {
+  if (!captured_) {
+    HipResult result = CheckNotCapturing(hip, stream).result();
+    if (!result.ok()) return result;
+  }
+  return hip.Call("hipStreamWaitEvent",
+                  hipStreamWaitEvent(stream, event_, /*flags=*/0));
 }
 
 }  // namespace hip_stream_pool

@@ -27,12 +27,18 @@ class PooledEvent {
   // HIP write to such an event when the capture ends, so it never goes back.
   HipResult RecordOnAny(HipScope& hip, hipStream_t stream);
 
+  // The later work of a stream of `hip`'s device waits for the event. Refused
+  // where the stream takes part in a capture and the event does not: HIP says
+  // OK to that, and the graph waits for nothing.
+  HipResult LetWait(HipScope& hip, hipStream_t stream) const;
+
   // nullptr until the event is recorded.
   hipEvent_t get() const { return event_; }
 
  private:
   DeviceEvents* pool_ = nullptr;  // nullptr: nothing to give back
   hipEvent_t event_ = nullptr;
+  bool captured_ = false;
 };
 
 }  // namespace hip_stream_pool

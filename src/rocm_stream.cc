@@ -13,6 +13,7 @@
 #include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
+#include "stream_lease.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -101,6 +102,21 @@ void RocmStream::Swap(RocmStream& other) noexcept {
   std::swap(borrowed_, other.borrowed_);
   std::swap(id_, other.id_);
   std::swap(hooks_, other.hooks_);
+  lease_ = other.lease_.exchange(lease_);
+}
+
+std::shared_ptr<StreamLease> RocmStream::Lease() const {
+  std::shared_ptr<StreamLease>* lease = lease_.load(std::memory_order_acquire);
+  if (lease == nullptr) {
+    auto made = std::make_unique<std::shared_ptr<StreamLease>>(
+        std::make_shared<StreamLease>());
+    // Of threads that get here at once, the first one's stays.
+    if (lease_.compare_exchange_strong(lease, made.get(),
+                                       std::memory_order_acq_rel)) {
+      lease = made.release();
+    }
+  }
+  return *lease;
 }
 
 // Like CallHip, but only where the stream takes part in no capture: `call`
@@ -152,7 +168,7 @@ absl::Status RocmStream::WaitFor(const RocmStream& other) const {
   absl::Status recorded = other.CallHip(
       [&](HipScope& hip) { return event.RecordOnAny(hip, other.handle_); });
   if (!recorded.ok()) return recorded;
-  return WaitFor(event.get());
+  return CallHip([&](HipScope& hip) { return event.LetWait(hip, handle_); });
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
@@ -184,9 +200,15 @@ absl::Status RocmStream::Release() {
     }
   }
   released.id_ = 0;
-  if (!released.borrowed_) {
-    status.Update(DestroyStream(released.device_ordinal_, released.handle_));
-  }
+  const std::unique_ptr<std::shared_ptr<StreamLease>> lease(
+      released.lease_.exchange(nullptr));
+  if (released.borrowed_) return status;
+  const bool lease_ends = lease != nullptr && MayCallHip();
+  if (lease_ends) (*lease)->BeginToEnd();
+  const absl::Status destroyed =
+      DestroyStream(released.device_ordinal_, released.handle_);
+  if (lease_ends) (*lease)->End(destroyed);
+  status.Update(destroyed);
   return status;
 }
 

@@ -14,8 +14,16 @@
 namespace hip_stream_pool {
 namespace {
 
-// How long to sleep between two questions where HIP refuses to block.
+// How long to sleep between two questions that can't block.
 constexpr std::chrono::microseconds kPollInterval{50};
+
+// Whether this says nothing of the recorded work but that it may not be done.
+bool SaysNothing(const HipResult& result) {
+  return result.error == hipErrorNotReady ||
+         (result.error == hipErrorStreamCaptureUnsupported &&
+          result.call != nullptr) ||
+         result.error == hipErrorCapturedEvent;
+}
 
 }  // namespace
 
@@ -77,8 +85,8 @@ std::optional<bool> SequencingState::TryIsComplete() {
       break;
   }
   if (complete_.load(std::memory_order_acquire)) return true;
-  HipScope hip(device_ordinal_);
-  return hip.entered().ok() && QueryIsOver(hip);
+  (void)AskWhetherOver(StreamLease::Use(*lease_), /*wait=*/false);
+  return complete_.load(std::memory_order_acquire);
 }
 
 absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
@@ -86,38 +94,32 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
   if (!MayCallHip()) return NoHipAnyMore();
   absl::Status error = AwaitRecord();
   if (!error.ok() || consumer.id() == producer_id_) return error;
-  if (complete_.load(std::memory_order_acquire)) return this->error();
-  HipScope hip(consumer.device_ordinal());
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    if (QueryIsOver(hip)) {
-      error = this->error();
-    } else {
-      result = CheckNotCapturing(hip, consumer.handle()).result();
-      if (result.ok()) {
-        result = hip.Call(
-            "hipStreamWaitEvent",
-            hipStreamWaitEvent(consumer.handle(), event_.get(), /*flags=*/0));
-      }
+  while (!complete_.load(std::memory_order_acquire)) {
+    if (!MayCallHip()) return NoHipAnyMore();
+    const StreamLease::Use lease(*lease_);
+    if (lease.phase() == StreamLease::Phase::kEnding) {
+      std::this_thread::sleep_for(kPollInterval);
+      continue;
     }
+    absl::StatusOr<bool> over = AskWhetherOver(lease, /*wait=*/false);
+    if (!over.ok()) return over.status();
+    if (!*over) return EnqueueWait(consumer);
   }
-  error.Update(ToStatus(hip.Close(result), consumer.device_ordinal()));
-  return error;
+  return this->error();
 }
 
 absl::Status SequencingState::BlockHostUntilComplete() {
   if (!MayCallHip()) return NoHipAnyMore();
   absl::Status error = AwaitRecord();
   if (!error.ok()) return error;
-  if (complete_.load(std::memory_order_acquire)) return this->error();
-  HipScope hip(device_ordinal_);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
-    if (result.error == hipErrorStreamCaptureUnsupported) result = Poll(hip);
-    NoteAnswer(result);
+  while (!complete_.load(std::memory_order_acquire)) {
+    if (!MayCallHip()) return NoHipAnyMore();
+    absl::StatusOr<bool> over =
+        AskWhetherOver(StreamLease::Use(*lease_), /*wait=*/true);
+    if (!over.ok()) return over.status();
+    if (!*over) std::this_thread::sleep_for(kPollInterval);
   }
-  return ToStatus(hip.Close(result), device_ordinal_);
+  return this->error();
 }
 
 void SequencingState::AndThen(Callback callback) {
@@ -165,7 +167,9 @@ absl::Status SequencingState::RecordNow(
     absl::FunctionRef<HipResult(HipScope&)> enqueue) {
   if (producer.id() == 0) return OwnsNothing();
   device_ordinal_ = producer.device_ordinal();
+  producer_ = producer.handle();
   producer_id_ = producer.id();
+  lease_ = producer.Lease();
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   if (result.ok()) result = CheckNotCapturing(hip, producer.handle()).result();
@@ -185,31 +189,52 @@ absl::Status SequencingState::AwaitRecord() {
   return error();
 }
 
-HipResult SequencingState::Query(HipScope& hip) {
-  return hip.Call("hipEventQuery", hipEventQuery(event_.get()));
+absl::Status SequencingState::EnqueueWait(const RocmStream& consumer) {
+  HipScope hip(consumer.device_ordinal());
+  HipResult result = hip.entered();
+  if (result.ok()) result = event_.LetWait(hip, consumer.handle());
+  return ToStatus(hip.Close(result), consumer.device_ordinal());
 }
 
-HipResult SequencingState::Poll(HipScope& hip) {
-  for (;;) {
-    HipResult result = Query(hip);
-    if (result.error != hipErrorNotReady) return result;
-    std::this_thread::sleep_for(kPollInterval);
-    if (!MayCallHip()) return kNoHipAnyMore;
+absl::StatusOr<bool> SequencingState::AskWhetherOver(
+    const StreamLease::Use& lease, bool wait) {
+  switch (lease.phase()) {
+    case StreamLease::Phase::kLive:
+      break;
+    case StreamLease::Phase::kEnding:
+      return false;
+    case StreamLease::Phase::kOver:
+      NoteOver(lease.error());
+      return true;
   }
-}
-
-bool SequencingState::QueryIsOver(HipScope& hip) {
-  NoteAnswer(Query(hip));
-  return complete_.load(std::memory_order_relaxed);
-}
-
-void SequencingState::NoteAnswer(const HipResult& result) {
-  if (result.error == hipErrorNotReady ||
-      result.error == hipErrorStreamCaptureUnsupported ||
-      result.call == nullptr) {
-    return;  // it says nothing of the work
+  HipScope hip(device_ordinal_);
+  HipResult result = hip.entered();
+  bool over = true;
+  if (result.ok()) {
+    result = Ask(hip, wait);
+    over = !(wait ? result.error == hipErrorNotReady : SaysNothing(result));
   }
-  const absl::Status error = ToStatus(result, device_ordinal_);
+  result = hip.Close(over ? result : HipResult());
+  if (!result.ok()) return ToStatus(result, device_ordinal_);
+  return over;
+}
+
+HipResult SequencingState::Ask(HipScope& hip, bool wait) {
+  HipResult result = CheckNotCapturing(hip, producer_).result();
+  if (!result.ok()) return result;
+  if (wait) {
+    result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
+  }
+  // HIP 5.6 to 6.0 don't block while there is a capture on any thread, but
+  // answer.
+  if (!wait || result.error == hipErrorStreamCaptureUnsupported) {
+    result = hip.Call("hipEventQuery", hipEventQuery(event_.get()));
+  }
+  if (!SaysNothing(result)) NoteOver(ToStatus(result, device_ordinal_));
+  return result;
+}
+
+void SequencingState::NoteOver(const absl::Status& error) {
   MutexLock lock(mutex_);
   error_.Update(error);
   complete_.store(true, std::memory_order_release);

@@ -31,6 +31,7 @@
 #include "hip_stream_pool/sequencing_event.h"
 #include "mutex.h"
 #include "pooled_event.h"
+#include "stream_lease.h"
 
 namespace hip_stream_pool {
 
@@ -76,22 +77,23 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   }
   // Blocks until the event is recorded or has failed. Returns the error.
   absl::Status AwaitRecord();
-  // Asks HIP about the recorded work.
-  HipResult Query(HipScope& hip);
-  // Asks until HIP says something else than that the work is not done. HIP 5.6
-  // to 6.0 don't block while there is a capture on any thread, but answer.
-  HipResult Poll(HipScope& hip);
-  // Whether HIP says that the work is over: done, or failed.
-  bool QueryIsOver(HipScope& hip);
-  // Notes what HIP answers about the recorded work.
-  void NoteAnswer(const HipResult& result);
+  absl::Status EnqueueWait(const RocmStream& consumer);
+  // Whether the recorded work is over, noted if so. Asks HIP if that may be and
+  // is needed; `wait`: and lets it block until it is over, if it does.
+  // kInACapture where the question would break a capture.
+  absl::StatusOr<bool> AskWhetherOver(const StreamLease::Use& lease, bool wait);
+  HipResult Ask(HipScope& hip, bool wait);
+  // The work is over: done, or failed.
+  void NoteOver(const absl::Status& error);
 
   SequencingEvent as_event_{*this};
 
   // Set before the phase is kRecorded, and constant from then on.
   PooledEvent event_;
   int device_ordinal_ = 0;
+  hipStream_t producer_ = nullptr;
   uint64_t producer_id_ = 0;
+  std::shared_ptr<StreamLease> lease_;  // the producer's
 
   std::atomic<Phase> phase_{Phase::kPending};
   std::atomic<bool> complete_{false};  // recorded, and the work is over

@@ -217,10 +217,7 @@ absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
     valid = CheckCallersStream(device_ordinal, queue);
     PooledEvent event;
     if (valid.ok()) result = event.RecordOnAny(hip, first);
-    if (valid.ok() && result.ok()) {
-      result = hip.Call("hipStreamWaitEvent",
-                        hipStreamWaitEvent(then, event.get(), /*flags=*/0));
-    }
+    if (valid.ok() && result.ok()) result = event.LetWait(hip, then);
   }
   result = hip.Close(result);
   valid.Update(ToStatus(result, device_ordinal));

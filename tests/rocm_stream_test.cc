@@ -202,8 +202,20 @@ TEST_F(RocmStreamTest, AnEventThatACaptureKnowsIsNeitherDestroyedNorReused) {
   EXPECT_TRUE(consumer.WaitFor(producer).ok());
   EXPECT_TRUE(cache.Trim(0).ok());
   EXPECT_EQ(hip.LiveEvents(), 1);
+  hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusNone);
   EXPECT_TRUE(producer.WaitFor(consumer).ok());
   EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 2);
+}
+
+TEST_F(RocmStreamTest, ACaptureIsNotMadeToWaitForWhatIsOutsideOfIt) {
+  RocmStream producer = Make({0, 0, 0});
+  RocmStream consumer = Make({0, 0, 0});
+  hip.SetCaptureStatus(consumer.handle(), hipStreamCaptureStatusActive);
+  EXPECT_THAT(consumer.WaitFor(producer), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusActive);
+  EXPECT_TRUE(consumer.WaitFor(producer).ok()) << "both are in one";
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
 }
 
 TEST_F(RocmStreamTest, EmptyCallbacksAndHooksDoNothing) {

@@ -194,17 +194,120 @@ TEST_F(SequencingEventTest, ForWorkThatIsDoneNoWaitIsEnqueued) {
   EXPECT_THAT(hip.Calls(), IsEmpty()) << "that is known now";
 }
 
-TEST_F(SequencingEventTest, ARecycledHandleIsNotTheSameStream) {
+// From its stream's release on, HIP would look at a stream that is another's by
+// then, or none any more.
+TEST_F(SequencingEventTest, NothingIsAskedAboutAStreamThatWasGivenBack) {
+  for (const bool destroyed : {false, true}) {
+    RocmStream producer = Make();
+    const hipStream_t handle = producer.handle();
+    auto event = SequencingEvent::Create();
+    ASSERT_TRUE(event->RecordOn(producer).ok());
+    auto waited_for = SequencingEvent::Create();
+    ASSERT_TRUE(waited_for->RecordOn(producer).ok());
+    auto tried = SequencingEvent::Create();
+    ASSERT_TRUE(tried->RecordOn(producer).ok());
+    ASSERT_TRUE(producer.Release().ok());
+    if (destroyed) {
+      ASSERT_TRUE(cache.TrimAll().ok());
+    }
+    const RocmStream next = Make();
+    ASSERT_EQ(next.handle() == handle, !destroyed);
+    hip.SetCaptureStatus(next.handle(), hipStreamCaptureStatusActive);
+    hip.ClearCalls();
+    EXPECT_TRUE(event->WaitOn(next).ok());
+    EXPECT_TRUE(waited_for->BlockHostUntilComplete().ok());
+    EXPECT_EQ(tried->TryIsComplete(), true);
+    EXPECT_THAT(hip.Calls(), IsEmpty());
+    hip.SetCaptureStatus(next.handle(), hipStreamCaptureStatusNone);
+  }
+}
+
+TEST_F(SequencingEventTest, WhatTheReleaseHeardOfTheWorkReachesWhoeverWaits) {
   RocmStream producer = Make();
-  const hipStream_t handle = producer.handle();
+  const RocmStream consumer = Make();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
-  ASSERT_TRUE(producer.Release().ok());
+  hip.Fail("hipStreamQuery", hipErrorLaunchFailure);
+  const absl::Status released = producer.Release();
+  EXPECT_THAT(released, IsInternal());
+  EXPECT_EQ(event->TryIsComplete(), true);
+  EXPECT_EQ(event->WaitOn(consumer), released);
+  EXPECT_EQ(event->BlockHostUntilComplete(), released);
+}
+
+TEST_F(SequencingEventTest, ABusyStreamsEventIsNotCompleteUntilItsReleaseIs) {
+  RocmStream producer = Make();
   const RocmStream consumer = Make();
-  ASSERT_EQ(consumer.handle(), handle);
-  hip.SetBusy(handle);
+  hip.SetBusy(producer.handle());
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  Gate gate;
+  std::promise<void> releasing;
+  hip.During("hipStreamSynchronize", [&] {
+    releasing.set_value();
+    gate.Wait();
+  });
+  std::future<absl::Status> released =
+      std::async(std::launch::async, [&] { return producer.Release(); });
+  releasing.get_future().wait();
+  EXPECT_EQ(event->TryIsComplete(), false);
+  std::future<absl::Status> waited =
+      std::async(std::launch::async, [&] { return event->WaitOn(consumer); });
+  std::future<absl::Status> blocked = std::async(
+      std::launch::async, [&] { return event->BlockHostUntilComplete(); });
+  EXPECT_FALSE(IsReadyAlready(waited));
+  EXPECT_FALSE(IsReadyAlready(blocked));
+  gate.Open();
+  EXPECT_TRUE(released.get().ok());
+  EXPECT_TRUE(waited.get().ok());
+  EXPECT_TRUE(blocked.get().ok());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+}
+
+TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
+  for (const char* call : {"hipEventQuery", "hipStreamWaitEvent"}) {
+    RocmStream producer = Make();
+    const RocmStream consumer = Make();
+    hip.SetBusy(producer.handle());
+    auto event = SequencingEvent::Create();
+    ASSERT_TRUE(event->RecordOn(producer).ok());
+    Gate gate;
+    std::promise<void> asking;
+    hip.During(call, [&] {
+      asking.set_value();
+      gate.Wait();
+    });
+    std::future<absl::Status> waited =
+        std::async(std::launch::async, [&] { return event->WaitOn(consumer); });
+    asking.get_future().wait();
+    hip.ClearCalls();
+    std::future<absl::Status> released =
+        std::async(std::launch::async, [&] { return producer.Release(); });
+    EXPECT_FALSE(IsReadyAlready(released));
+    EXPECT_EQ(hip.Count("hipStreamSynchronize"), 0);
+    gate.Open();
+    EXPECT_TRUE(waited.get().ok());
+    EXPECT_TRUE(released.get().ok());
+    hip.During(call, nullptr);
+  }
+}
+
+// From HIP 6.2 on, a question about the event would end the capture.
+TEST_F(SequencingEventTest, ACaptureThatTheProducerIsInByNowIsLeftAlone) {
+  const RocmStream producer = Make();
+  const RocmStream consumer = Make();
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusActive);
+  EXPECT_EQ(event->TryIsComplete(), false);
+  EXPECT_THAT(event->WaitOn(consumer), IsFailedPrecondition());
+  EXPECT_THAT(event->BlockHostUntilComplete(), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipEventQuery") + hip.Count("hipEventSynchronize") +
+                hip.Count("hipStreamWaitEvent"),
+            0);
+  hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusNone);
   EXPECT_TRUE(event->WaitOn(consumer).ok());
-  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 1);
+  EXPECT_EQ(event->TryIsComplete(), true);
 }
 
 TEST_F(SequencingEventTest, TheDefaultStreamCanRecordAndWait) {

@@ -23,7 +23,9 @@
 #ifndef HIP_STREAM_POOL_ROCM_STREAM_H_
 #define HIP_STREAM_POOL_ROCM_STREAM_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -34,16 +36,19 @@
 
 namespace hip_stream_pool {
 
+class StreamLease;
+
 class RocmStream {
  public:
   // Takes a stream from the pool. Errors: see CreateStream.
   static absl::StatusOr<RocmStream> Create(const StreamKey& key);
 
-  // Stands for a stream of that device that the caller owns and keeps alive;
-  // nullptr is the device's default stream. InvalidArgument for a device that
-  // does not exist, for the legacy stream's handle (use nullptr) and, from HIP
-  // 5.6, for a stream of another device; FailedPrecondition for a stream that
-  // does not exist.
+  // Stands for a stream of that device that the caller owns and keeps alive,
+  // for as long too as anyone may wait for a SequencingEvent that was recorded
+  // on it; nullptr is the device's default stream. InvalidArgument for a device
+  // that does not exist, for the legacy stream's handle (use nullptr) and, from
+  // HIP 5.6, for a stream of another device; FailedPrecondition for a stream
+  // that does not exist.
   static absl::StatusOr<RocmStream> Borrow(int device_ordinal,
                                            hipStream_t external);
 
@@ -76,12 +81,16 @@ class RocmStream {
   absl::Status WaitFor(hipEvent_t event) const;
 
   // Later work on this stream waits for the work on `other` so far.
+  // FailedPrecondition if this stream is in a stream capture and `other` is
+  // not: HIP would not have the graph wait. If `other` is, this stream joins
+  // its capture, and one HIP event is never freed.
   absl::Status WaitFor(const RocmStream& other) const;
 
   // Runs the callback once on a thread of HIP's, after the work enqueued so
   // far, also if that failed. The callback must make no HIP call and must not
-  // throw. It is dropped, not run, when this returns an error, except that the
-  // caller's device could not be given back afterwards (hipSetDevice).
+  // throw. If this returns an error, the callback is destroyed without being
+  // run, unless all that failed was to give the caller's device or capture mode
+  // back.
   absl::Status DoHostCallback(absl::AnyInvocable<void() &&> callback) const;
 
   // Adds a hook that Release runs, after the stream's work is done and before
@@ -101,18 +110,22 @@ class RocmStream {
   absl::Status Release();
 
  private:
+  friend class SequencingState;
   RocmStream(int device_ordinal, hipStream_t handle, bool borrowed);
   void Swap(RocmStream& other) noexcept;
   template <typename Call>
   absl::Status CallHip(Call call) const;
   template <typename Call>
   absl::Status CallHipOutsideCapture(Call call) const;
+  std::shared_ptr<StreamLease> Lease() const;
 
   int device_ordinal_ = 0;
   hipStream_t handle_ = nullptr;
   bool borrowed_ = false;
   uint64_t id_ = 0;
   std::vector<absl::AnyInvocable<void(hipStream_t) &&>> hooks_;
+  // Made when somebody first asks for it.
+  mutable std::atomic<std::shared_ptr<StreamLease>*> lease_{nullptr};
 };
 
 }  // namespace hip_stream_pool

@@ -104,12 +104,15 @@ class StreamContext {
   // A stream in a capture can be bound: the work is captured too.
   absl::StatusOr<ExternalStreamScope> UseExternalStream(hipStream_t external);
 
-  // Later work on the internal stream waits for the work on `queue` so far; and
-  // the other way round. They bind nothing. The queue is a stream of the
-  // context's device; nullptr is the default stream, and for the internal
-  // stream itself there is nothing to do. If `queue` is in a stream capture,
-  // WaitFor draws the internal stream into it, as hipStreamWaitEvent does.
+  // Later work on the internal stream waits for the work on `queue` so far.
+  // `queue` is a stream of the context's device; nullptr is the default stream.
+  // Nothing is bound. If `queue` is in a stream capture, the internal stream
+  // joins it, as with hipStreamWaitEvent, and one HIP event is never freed.
   absl::Status WaitFor(hipStream_t queue) const;
+
+  // Later work on `queue` waits for the work on the internal stream so far,
+  // otherwise as above. FailedPrecondition if `queue` is in a stream capture
+  // that the internal stream has not joined: HIP would not have the graph wait.
   absl::Status FinishOn(hipStream_t queue) const;
 
   // Runs work(stream()) on the internal stream, also inside the scope of an
