@@ -2,6 +2,7 @@
 #include "scripted_hip/scripted_hip.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -10,6 +11,9 @@
 namespace scripted_hip {
 namespace {
 
+// How often there was a Reset: threads start over with each.
+std::atomic<uint64_t> generation{0};
+
 // What HIP keeps for each thread.
 struct ThreadState {
   uint64_t generation = 0;
@@ -17,7 +21,19 @@ struct ThreadState {
   hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
   hipError_t last_error = hipSuccess;
 };
-thread_local ThreadState thread_state;
+
+ThreadState& ThisThread() {
+  thread_local ThreadState thread;
+  if (thread.generation != generation) thread = {generation};
+  return thread;
+}
+
+// Handles are never used again unless ReuseHandles says so, not even after
+// Reset: a handle that outlives its test is then seen to be dead.
+uintptr_t NewHandle() {
+  static std::atomic<uintptr_t> last{0x10000};
+  return last += 0x100;
+}
 
 }  // namespace
 
@@ -74,19 +90,11 @@ ScriptedHip& ScriptedHip::Get() {
 
 void ScriptedHip::Reset(int devices, Behavior behavior) {
   std::lock_guard<std::mutex> lock(mutex_);
-  devices_ = devices;
-  behavior_ = behavior;
-  least_ = 1;
-  greatest_ = -1;
-  ++generation_;
-  streams_.clear();
-  events_.clear();
-  callbacks_.clear();
-  freed_.clear();
-  reuse_handles_ = false;
+  ++generation;
+  state_ = State();
+  state_.devices = devices;
+  state_.behavior = behavior;
   recording_ = true;
-  late_queries_ = 0;
-  global_capture_ = capture_invalidated_ = false;
   failures_.clear();
   during_.clear();
   calls_.clear();
@@ -120,25 +128,25 @@ void ScriptedHip::SetLockProbe(std::function<void()> probe) {
 hipStream_t ScriptedHip::CreateElsewhere(int device, unsigned int flags,
                                          int priority) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return AddStream(device, flags, priority);
+  return state_.AddStream(device, flags, priority);
 }
 
 void ScriptedHip::DestroyElsewhere(hipStream_t stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  RemoveStream(stream);
+  state_.RemoveStream(stream);
 }
 
 void ScriptedHip::ResetDevice(int device) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto next = streams_.begin(); next != streams_.end();) {
+  for (auto next = state_.streams.begin(); next != state_.streams.end();) {
     const auto stream = next++;
-    if (stream->second.device == device) RemoveStream(stream->first);
+    if (stream->second.device == device) state_.RemoveStream(stream->first);
   }
 }
 
 void ScriptedHip::ReuseHandles() {
   std::lock_guard<std::mutex> lock(mutex_);
-  reuse_handles_ = true;
+  state_.reuse_handles = true;
 }
 
 void ScriptedHip::StopRecording() {
@@ -148,49 +156,49 @@ void ScriptedHip::StopRecording() {
 
 void ScriptedHip::SetBusy(hipStream_t stream, bool for_ever) {
   std::lock_guard<std::mutex> lock(mutex_);
-  streams_.at(stream).busy = true;
-  streams_.at(stream).busy_for_ever = for_ever;
+  state_.streams.at(stream).busy = true;
+  state_.streams.at(stream).busy_for_ever = for_ever;
 }
 
 void ScriptedHip::SetIdle(hipStream_t stream) {
   std::lock_guard<std::mutex> lock(mutex_);
-  streams_.at(stream).busy = false;
+  state_.streams.at(stream).busy = false;
 }
 
 void ScriptedHip::SetLateQueries(hipStream_t stream, int busy) {
   std::lock_guard<std::mutex> lock(mutex_);
-  streams_.at(stream).late_queries = busy;
+  state_.streams.at(stream).late_queries = busy;
 }
 
 void ScriptedHip::SetCaptureStatus(hipStream_t stream,
                                    hipStreamCaptureStatus status) {
   std::lock_guard<std::mutex> lock(mutex_);
-  streams_.at(stream).capture = status;
+  state_.streams.at(stream).capture = status;
 }
 
 void ScriptedHip::SetReadsAs(hipStream_t stream, unsigned int flags,
                              int priority) {
   std::lock_guard<std::mutex> lock(mutex_);
-  streams_.at(stream).flags = flags;
-  streams_.at(stream).priority = priority;
+  state_.streams.at(stream).flags = flags;
+  state_.streams.at(stream).priority = priority;
 }
 
 void ScriptedHip::SetPriorityRange(int least, int greatest) {
   std::lock_guard<std::mutex> lock(mutex_);
-  least_ = least;
-  greatest_ = greatest;
+  state_.least = least;
+  state_.greatest = greatest;
 }
 
 void ScriptedHip::SetGlobalCapture(bool active) {
   std::lock_guard<std::mutex> lock(mutex_);
-  global_capture_ = active;
+  state_.global_capture = active;
 }
 
 void ScriptedHip::RunHostCallbacks() {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto callbacks = std::exchange(callbacks_, {});
+  const auto callbacks = std::exchange(state_.callbacks, {});
   lock.unlock();
-  for (const auto& [function, argument] : callbacks) function(argument);
+  for (const auto& callback : callbacks) callback();
 }
 
 std::vector<Call> ScriptedHip::Calls() const {
@@ -224,51 +232,48 @@ std::vector<std::string> ScriptedHip::Faults() const {
 
 int ScriptedHip::LiveStreams() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return streams_.size();
+  return state_.streams.size();
 }
 
 int ScriptedHip::LiveEvents() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return events_.size();
+  return state_.events.size();
 }
 
 bool ScriptedHip::IsLive(hipStream_t stream) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return streams_.count(stream) != 0;
+  return state_.streams.count(stream) != 0;
 }
 
 ScriptedHip::Stream ScriptedHip::Look(hipStream_t stream) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? Stream{-1, 0, 0, 0} : found->second;
+  const auto found = state_.streams.find(stream);
+  return found == state_.streams.end() ? Stream{-1, 0, 0, 0} : found->second;
 }
 
-// Handles are never used again unless ReuseHandles says so, not even after
-// Reset: a handle that outlives its test is then seen to be dead.
-hipStream_t ScriptedHip::AddStream(int device, unsigned int flags,
-                                   int priority) {
+hipStream_t ScriptedHip::State::AddStream(int device, unsigned int flags,
+                                          int priority) {
+  static std::atomic<uint64_t> last_id{0};
   hipStream_t handle;
-  if (reuse_handles_ && !freed_.empty()) {
-    handle = freed_.back();
-    freed_.pop_back();
+  if (reuse_handles && !freed.empty()) {
+    handle = freed.back();
+    freed.pop_back();
   } else {
-    handle = reinterpret_cast<hipStream_t>(0x10000 + 0x100 * ++next_handle_);
+    handle = reinterpret_cast<hipStream_t>(NewHandle());
   }
-  streams_[handle] = {device, flags, priority, ++next_id_};
+  streams[handle] = {device, flags, priority, ++last_id};
   return handle;
 }
 
-void ScriptedHip::RemoveStream(hipStream_t stream) {
-  streams_.erase(stream);
-  freed_.push_back(stream);
+void ScriptedHip::State::RemoveStream(hipStream_t stream) {
+  streams.erase(stream);
+  freed.push_back(stream);
 }
 
 template <typename Effect>
 hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
                            Effect effect) {
   std::unique_lock<std::mutex> lock(mutex_);
-  ThreadState& thread = thread_state;
-  if (thread.generation != generation_) thread = {generation_};
   std::function<void()> action;
   if (const auto during = during_.find(name); during != during_.end()) {
     action = during->second;
@@ -278,6 +283,7 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
   const bool lock_held = probe != nullptr && !probe->Returns();
   if (action) action();
   lock.lock();
+  ThreadState& thread = ThisThread();
   const int device = thread.device;
   const hipStreamCaptureMode mode = thread.mode;
 
@@ -298,10 +304,10 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
     }
     Stream* entry = nullptr;
     if (stream != nullptr) {
-      const auto found = streams_.find(stream);
+      const auto found = state_.streams.find(stream);
       const bool by_id = strcmp(name, "hipStreamGetId") == 0;
-      if (found == streams_.end()) {
-        if (behavior_ == Behavior::kHip70 && !by_id &&
+      if (found == state_.streams.end()) {
+        if (state_.behavior == Behavior::kHip70 && !by_id &&
             strcmp(name, "hipStreamGetDevice") != 0) {
           fault("undefined behavior: the stream does not exist");
         }
@@ -313,382 +319,253 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
         fault("called with the wrong device current");
       }
     }
-    return effect(entry, thread);
+    return effect(state_, entry, thread);
   }();
   if (recording_) {
-    calls_.push_back(
-        {name, std::this_thread::get_id(), device, mode, stream, answer});
+    calls_.push_back({name, std::this_thread::get_id(), device, mode});
   }
-  const bool sticky = behavior_ == Behavior::kHip70;
+  const bool sticky = state_.behavior == Behavior::kHip70;
   if (!sticky || (answer != hipSuccess && answer != hipErrorNotReady)) {
     thread.last_error = answer;
   }
   return answer;
 }
 
-hipError_t LastError() { return thread_state.last_error; }
-void SetLastError(hipError_t error) {
-  (void)hipGetLastError();  // brings the thread up to date
-  thread_state.last_error = error;
+hipError_t LastError() { return ThisThread().last_error; }
+void SetLastError(hipError_t error) { ThisThread().last_error = error; }
+int CurrentDevice() { return ThisThread().device; }
+void SetCurrentDevice(int device) { ThisThread().device = device; }
+hipStreamCaptureMode CurrentMode() { return ThisThread().mode; }
+void SetCurrentMode(hipStreamCaptureMode mode) { ThisThread().mode = mode; }
+
+namespace {
+
+using State = ScriptedHip::State;
+using Stream = ScriptedHip::Stream;
+
+template <typename Effect>
+hipError_t Do(const char* name, hipStream_t stream, Effect effect) {
+  return ScriptedHip::Get().Do(name, stream, effect);
 }
-int CurrentDevice() { return thread_state.device; }
-void SetCurrentDevice(int device) {
-  (void)hipGetLastError();
-  thread_state.device = device;
+
+// What versions of HIP do not say, or do, while there is a global capture.
+bool RefusedForACapture(State& hip, const ThreadState& thread) {
+  if (!hip.global_capture) return false;
+  if (hip.behavior == Behavior::kHip57) return true;
+  if (hip.behavior < Behavior::kHip62 ||
+      thread.mode == hipStreamCaptureModeRelaxed) {
+    return false;
+  }
+  hip.capture_invalidated = true;
+  return true;
 }
-hipStreamCaptureMode CurrentMode() { return thread_state.mode; }
-void SetCurrentMode(hipStreamCaptureMode mode) {
-  (void)hipGetLastError();
-  thread_state.mode = mode;
-}
 
-// What the functions of HIP need of the class.
-struct Functions {
-  using Stream = ScriptedHip::Stream;
+}  // namespace
 
-  static ScriptedHip& Hip() { return ScriptedHip::Get(); }
-
-  // What versions of HIP do not say, or do, while there is a global capture.
-  static bool RefusedForACapture(const ThreadState& thread) {
-    ScriptedHip& hip = Hip();
-    if (!hip.global_capture_) return false;
-    if (hip.behavior_ == Behavior::kHip57) return true;
-    if (hip.behavior_ < Behavior::kHip62 ||
-        thread.mode == hipStreamCaptureModeRelaxed) {
-      return false;
-    }
-    hip.capture_invalidated_ = true;
-    return true;
-  }
-
-  static hipError_t GetDeviceCount(int* count) {
-    return Hip().Do("hipGetDeviceCount", nullptr, [&](Stream*, ThreadState&) {
-      *count = Hip().devices_;
-      return hipSuccess;
-    });
-  }
-  static hipError_t GetDevice(int* device) {
-    return Hip().Do("hipGetDevice", nullptr, [&](Stream*, ThreadState& thread) {
-      *device = thread.device;
-      return hipSuccess;
-    });
-  }
-  static hipError_t SetDevice(int device) {
-    return Hip().Do("hipSetDevice", nullptr, [&](Stream*, ThreadState& thread) {
-      if (device < 0 || device >= Hip().devices_) {
-        return hipErrorInvalidDevice;
-      }
-      thread.device = device;
-      return hipSuccess;
-    });
-  }
-  static hipError_t ExchangeMode(hipStreamCaptureMode* mode) {
-    return Hip().Do("hipThreadExchangeStreamCaptureMode", nullptr,
-                    [&](Stream*, ThreadState& thread) {
-                      std::swap(*mode, thread.mode);
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t PriorityRange(int* least, int* greatest) {
-    return Hip().Do("hipDeviceGetStreamPriorityRange", nullptr,
-                    [&](Stream*, ThreadState&) {
-                      *least = Hip().least_;
-                      *greatest = Hip().greatest_;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t Create(hipStream_t* stream, unsigned int flags,
-                           int priority) {
-    return Hip().Do("hipStreamCreateWithPriority", nullptr,
-                    [&](Stream*, ThreadState& thread) {
-                      if (flags > 1) return hipErrorInvalidValue;
-                      *stream = Hip().AddStream(
-                          thread.device, flags,
-                          std::clamp(priority, Hip().greatest_, Hip().least_));
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t Destroy(hipStream_t stream) {
-    return Hip().Do("hipStreamDestroy", stream, [&](Stream*, ThreadState&) {
-      Hip().RemoveStream(stream);
-      return hipSuccess;
-    });
-  }
-  static hipError_t Query(hipStream_t stream) {
-    return Hip().Do("hipStreamQuery", stream,
-                    [&](Stream* entry, ThreadState& thread) {
-                      if (RefusedForACapture(thread)) {
-                        return hipErrorStreamCaptureUnsupported;
-                      }
-                      if (entry == nullptr) return hipSuccess;
-                      if (entry->capture != hipStreamCaptureStatusNone) {
-                        Hip().capture_invalidated_ = true;
-                        return hipErrorStreamCaptureUnsupported;
-                      }
-                      if (entry->late_queries > 0) {
-                        --entry->late_queries;
-                        return hipErrorNotReady;
-                      }
-                      return entry->busy ? hipErrorNotReady : hipSuccess;
-                    });
-  }
-  static hipError_t Synchronize(hipStream_t stream) {
-    return Hip().Do("hipStreamSynchronize", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      if (entry == nullptr) return hipSuccess;
-                      if (entry->capture != hipStreamCaptureStatusNone) {
-                        Hip().capture_invalidated_ = true;
-                        return hipErrorStreamCaptureUnsupported;
-                      }
-                      entry->busy = entry->busy_for_ever;
-                      entry->late_queries = Hip().late_queries_;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t IsCapturing(hipStream_t stream,
-                                hipStreamCaptureStatus* status) {
-    return Hip().Do(
-        "hipStreamIsCapturing", stream, [&](Stream* entry, ThreadState&) {
-          *status =
-              entry == nullptr ? hipStreamCaptureStatusNone : entry->capture;
-          return hipSuccess;
-        });
-  }
-  static hipError_t GetFlags(hipStream_t stream, unsigned int* flags) {
-    return Hip().Do("hipStreamGetFlags", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      *flags = entry->flags;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t GetPriority(hipStream_t stream, int* priority) {
-    return Hip().Do("hipStreamGetPriority", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      *priority = entry->priority;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t GetStreamDevice(hipStream_t stream, hipDevice_t* device) {
-    return Hip().Do("hipStreamGetDevice", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      *device = entry->device;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t GetId(hipStream_t stream, uint64_t* id) {
-    return Hip().Do("hipStreamGetId", stream, [&](Stream* entry, ThreadState&) {
-      *id = entry->id;
-      return hipSuccess;
-    });
-  }
-  static hipError_t GetSyncPolicy(hipStream_t stream, int* policy) {
-    return Hip().Do("hipStreamGetAttribute", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      *policy = entry->sync_policy;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t SetSyncPolicy(hipStream_t stream, int policy) {
-    return Hip().Do("hipStreamSetAttribute", stream,
-                    [&](Stream* entry, ThreadState&) {
-                      entry->sync_policy = policy;
-                      return hipSuccess;
-                    });
-  }
-  static hipError_t EnqueueCallback(const char* name, hipStream_t stream,
-                                    hipHostFn_t function, void* argument) {
-    return Hip().Do(name, stream, [&](Stream*, ThreadState&) {
-      Hip().callbacks_.emplace_back(function, argument);
-      return hipSuccess;
-    });
-  }
-  static hipError_t EventCreate(hipEvent_t* event) {
-    return Hip().Do(
-        "hipEventCreateWithFlags", nullptr, [&](Stream*, ThreadState& thread) {
-          *event = reinterpret_cast<hipEvent_t>(0x10000 +
-                                                0x100 * ++Hip().next_handle_);
-          Hip().events_[*event] = {thread.device};
-          return hipSuccess;
-        });
-  }
-  static hipError_t EventDestroy(hipEvent_t event) {
-    return Hip().Do("hipEventDestroy", nullptr, [&](Stream*, ThreadState&) {
-      return Hip().events_.erase(event) == 1 ? hipSuccess
-                                             : hipErrorInvalidHandle;
-    });
-  }
-  static hipError_t EventRecord(hipEvent_t event, hipStream_t stream) {
-    return Hip().Do("hipEventRecord", stream,
-                    [&](Stream*, ThreadState& thread) {
-                      const auto found = Hip().events_.find(event);
-                      if (found == Hip().events_.end() ||
-                          found->second.device != thread.device) {
-                        return hipErrorInvalidHandle;
-                      }
-                      found->second.stream = stream;
-                      return hipSuccess;
-                    });
-  }
-  // Of whatever device is current, as in HIP.
-  static hipError_t EventQuery(hipEvent_t event) {
-    return Hip().Do("hipEventQuery", nullptr, [&](Stream*, ThreadState&) {
-      const auto found = Hip().events_.find(event);
-      if (found == Hip().events_.end()) return hipErrorInvalidHandle;
-      const auto stream = Hip().streams_.find(found->second.stream);
-      return stream != Hip().streams_.end() && stream->second.busy
-                 ? hipErrorNotReady
-                 : hipSuccess;
-    });
-  }
-  static hipError_t EventSynchronize(hipEvent_t event) {
-    return Hip().Do(
-        "hipEventSynchronize", nullptr, [&](Stream*, ThreadState& thread) {
-          const auto found = Hip().events_.find(event);
-          if (found == Hip().events_.end()) return hipErrorInvalidHandle;
-          if (RefusedForACapture(thread)) {
-            return hipErrorStreamCaptureUnsupported;
-          }
-          const auto stream = Hip().streams_.find(found->second.stream);
-          if (stream != Hip().streams_.end()) {
-            stream->second.busy = stream->second.busy_for_ever;
-          }
-          return hipSuccess;
-        });
-  }
-  static hipError_t Copy(hipStream_t stream) {
-    return Hip().Do("hipMemcpyAsync", stream,
-                    [&](Stream*, ThreadState&) { return hipSuccess; });
-  }
-  static hipError_t WaitEvent(hipStream_t stream, hipEvent_t event) {
-    return Hip().Do("hipStreamWaitEvent", stream, [&](Stream*, ThreadState&) {
-      return Hip().events_.count(event) == 1 ? hipSuccess
-                                             : hipErrorInvalidHandle;
-    });
-  }
-  static hipError_t GetLastError() {
-    ThreadState& thread = thread_state;
-    {
-      std::lock_guard<std::mutex> lock(Hip().mutex_);
-      if (thread.generation != Hip().generation_) {
-        thread = {Hip().generation_};
-      }
-    }
-    return std::exchange(thread.last_error, hipSuccess);
-  }
-};
-
-}  // namespace scripted_hip
-
-using scripted_hip::Functions;
-
+// Of HIP's functions, each is its name, its stream if it has one, and what it
+// does if it does not fail.
 extern "C" {
 
 hipError_t hipGetDeviceCount(int* count) {
-  return Functions::GetDeviceCount(count);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
+    *count = hip.devices;
+    return hipSuccess;
+  });
 }
-hipError_t hipGetDevice(int* device) { return Functions::GetDevice(device); }
-hipError_t hipSetDevice(int device) { return Functions::SetDevice(device); }
+hipError_t hipGetDevice(int* device) {
+  return Do(__func__, nullptr, [&](State&, Stream*, ThreadState& thread) {
+    *device = thread.device;
+    return hipSuccess;
+  });
+}
+hipError_t hipSetDevice(int device) {
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
+    if (device < 0 || device >= hip.devices) return hipErrorInvalidDevice;
+    thread.device = device;
+    return hipSuccess;
+  });
+}
 hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode) {
-  return Functions::ExchangeMode(mode);
+  return Do(__func__, nullptr, [&](State&, Stream*, ThreadState& thread) {
+    std::swap(*mode, thread.mode);
+    return hipSuccess;
+  });
 }
 hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return Functions::PriorityRange(least, greatest);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
+    *least = hip.least;
+    *greatest = hip.greatest;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned int flags,
                                        int priority) {
-  return Functions::Create(stream, flags, priority);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
+    if (flags > 1) return hipErrorInvalidValue;
+    *stream = hip.AddStream(thread.device, flags,
+                            std::clamp(priority, hip.greatest, hip.least));
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamDestroy(hipStream_t stream) {
-  return Functions::Destroy(stream);
+  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
+    hip.RemoveStream(stream);
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamQuery(hipStream_t stream) {
-  return Functions::Query(stream);
+  return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState& thread) {
+    if (RefusedForACapture(hip, thread)) {
+      return hipErrorStreamCaptureUnsupported;
+    }
+    if (s == nullptr) return hipSuccess;
+    if (s->capture != hipStreamCaptureStatusNone) {
+      hip.capture_invalidated = true;
+      return hipErrorStreamCaptureUnsupported;
+    }
+    if (s->late_queries > 0) {
+      --s->late_queries;
+      return hipErrorNotReady;
+    }
+    return s->busy ? hipErrorNotReady : hipSuccess;
+  });
 }
 hipError_t hipStreamSynchronize(hipStream_t stream) {
-  return Functions::Synchronize(stream);
+  return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState&) {
+    if (s == nullptr) return hipSuccess;
+    if (s->capture != hipStreamCaptureStatusNone) {
+      hip.capture_invalidated = true;
+      return hipErrorStreamCaptureUnsupported;
+    }
+    s->busy = s->busy_for_ever;
+    s->late_queries = hip.late_queries;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamIsCapturing(hipStream_t stream,
                                 hipStreamCaptureStatus* status) {
-  return Functions::IsCapturing(stream, status);
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    *status = s == nullptr ? hipStreamCaptureStatusNone : s->capture;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned int* flags) {
-  return Functions::GetFlags(stream, flags);
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    *flags = s->flags;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
-  return Functions::GetPriority(stream, priority);
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    *priority = s->priority;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
-  return Functions::GetStreamDevice(stream, device);
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    *device = s->device;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamGetId(
     hipStream_t stream,
     unsigned long long* id) {  // NOLINT(google-runtime-int)
-  uint64_t value = 0;
-  const hipError_t error = Functions::GetId(stream, &value);
-  *id = value;
-  return error;
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    *id = s->id;
+    return hipSuccess;
+  });
 }
 #ifdef SCRIPTED_HIP_IS_7_1
 hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID,
                                  hipStreamAttrValue* value) {
-  int policy = 0;
-  const hipError_t error = Functions::GetSyncPolicy(stream, &policy);
-  value->syncPolicy = static_cast<hipSynchronizationPolicy>(policy);
-  return error;
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    value->syncPolicy = static_cast<hipSynchronizationPolicy>(s->sync_policy);
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID,
                                  const hipStreamAttrValue* value) {
-  return Functions::SetSyncPolicy(stream, value->syncPolicy);
+  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+    s->sync_policy = value->syncPolicy;
+    return hipSuccess;
+  });
 }
 #endif
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function,
                              void* argument) {
-  return Functions::EnqueueCallback("hipLaunchHostFunc", stream, function,
-                                    argument);
+  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
+    hip.callbacks.emplace_back([=] { function(argument); });
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamAddCallback(hipStream_t stream,
                                 hipStreamCallback_t function, void* argument,
                                 unsigned int) {
-  struct Bound {
-    hipStream_t stream;
-    hipStreamCallback_t function;
-    void* argument;
-  };
-  auto bound = std::make_unique<Bound>(Bound{stream, function, argument});
-  const hipError_t error = Functions::EnqueueCallback(
-      "hipStreamAddCallback", stream,
-      [](void* pointer) {
-        std::unique_ptr<Bound> callback(static_cast<Bound*>(pointer));
-        callback->function(callback->stream, hipSuccess, callback->argument);
-      },
-      bound.get());
-  if (error == hipSuccess) (void)bound.release();
-  return error;
+  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
+    hip.callbacks.emplace_back([=] { function(stream, hipSuccess, argument); });
+    return hipSuccess;
+  });
 }
 hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int) {
-  return Functions::EventCreate(event);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
+    *event = reinterpret_cast<hipEvent_t>(NewHandle());
+    hip.events[*event] = {thread.device};
+    return hipSuccess;
+  });
 }
 hipError_t hipEventDestroy(hipEvent_t event) {
-  return Functions::EventDestroy(event);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
+    return hip.events.erase(event) == 1 ? hipSuccess : hipErrorInvalidHandle;
+  });
 }
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  return Functions::EventRecord(event, stream);
+  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState& thread) {
+    const auto found = hip.events.find(event);
+    if (found == hip.events.end() || found->second.device != thread.device) {
+      return hipErrorInvalidHandle;
+    }
+    found->second.stream = stream;
+    return hipSuccess;
+  });
 }
 hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
                               unsigned int) {
-  return Functions::WaitEvent(stream, event);
+  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
+    return hip.events.count(event) == 1 ? hipSuccess : hipErrorInvalidHandle;
+  });
 }
+// Of whatever device is current, as in HIP.
 hipError_t hipEventQuery(hipEvent_t event) {
-  return Functions::EventQuery(event);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
+    const auto found = hip.events.find(event);
+    if (found == hip.events.end()) return hipErrorInvalidHandle;
+    const auto stream = hip.streams.find(found->second.stream);
+    return stream != hip.streams.end() && stream->second.busy ? hipErrorNotReady
+                                                              : hipSuccess;
+  });
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
-  return Functions::EventSynchronize(event);
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
+    const auto found = hip.events.find(event);
+    if (found == hip.events.end()) return hipErrorInvalidHandle;
+    if (RefusedForACapture(hip, thread)) {
+      return hipErrorStreamCaptureUnsupported;
+    }
+    const auto stream = hip.streams.find(found->second.stream);
+    if (stream != hip.streams.end()) {
+      stream->second.busy = stream->second.busy_for_ever;
+    }
+    return hipSuccess;
+  });
 }
 hipError_t hipMemcpyAsync(void*, const void*, size_t, hipMemcpyKind,
                           hipStream_t stream) {
-  return Functions::Copy(stream);
+  return Do(__func__, stream,
+            [](State&, Stream*, ThreadState&) { return hipSuccess; });
 }
-hipError_t hipGetLastError() { return Functions::GetLastError(); }
+hipError_t hipGetLastError() {
+  return std::exchange(ThisThread().last_error, hipSuccess);
+}
 const char* hipGetErrorName(hipError_t error) {
   switch (error) {
     case hipSuccess:
@@ -713,8 +590,6 @@ const char* hipGetErrorName(hipError_t error) {
       return "hipErrorUnknown";
   }
 }
-const char* hipGetErrorString(hipError_t error) {
-  return hipGetErrorName(error);
-}
 
 }  // extern "C"
+}  // namespace scripted_hip

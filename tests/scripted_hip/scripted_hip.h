@@ -26,8 +26,6 @@ struct Call {
   std::thread::id thread;
   int device;                 // current on the thread
   hipStreamCaptureMode mode;  // of the thread
-  hipStream_t stream;         // nullptr if the call names none
-  hipError_t answer;
 };
 
 // How versions of HIP differ where it matters to a pool.
@@ -80,13 +78,13 @@ class ScriptedHip {
   // The next so many queries of the stream say busy.
   void SetLateQueries(hipStream_t stream, int busy);
   // HIP >= 6.2: so many queries behind a synchronize still say busy.
-  void SetQueriesBehindSynchronize(int busy) { late_queries_ = busy; }
+  void SetQueriesBehindSynchronize(int busy) { state_.late_queries = busy; }
   void SetCaptureStatus(hipStream_t stream, hipStreamCaptureStatus status);
   void SetReadsAs(hipStream_t stream, unsigned int flags, int priority);
   void SetPriorityRange(int least, int greatest);
   // A capture in global mode is active on some other thread.
   void SetGlobalCapture(bool active);
-  bool GlobalCaptureSurvived() const { return !capture_invalidated_; }
+  bool GlobalCaptureSurvived() const { return !state_.capture_invalidated; }
   // Runs the host callbacks that were enqueued, once each.
   void RunHostCallbacks();
 
@@ -119,44 +117,45 @@ class ScriptedHip {
   // The stream as it is now; device -1 if there is none.
   Stream Look(hipStream_t stream) const;
 
-  // For the functions of HIP alone.
-  template <typename Effect>
-  hipError_t Do(const char* name, hipStream_t stream, Effect effect);
-
- private:
-  friend struct Functions;
-  struct Failure {
-    hipError_t error;
-    int after;
-    int times;
-  };
   // Busy while the stream is that it was recorded on, if any.
   struct Event {
     int device;
     hipStream_t stream = nullptr;
   };
+  // What the functions of HIP act on.
+  struct State {
+    hipStream_t AddStream(int device, unsigned int flags, int priority);
+    void RemoveStream(hipStream_t stream);
+
+    int devices = 0;
+    Behavior behavior = Behavior::kHip52;
+    int least = 1;
+    int greatest = -1;
+    std::map<hipStream_t, Stream> streams;
+    std::map<hipEvent_t, Event> events;
+    std::vector<std::function<void()>> callbacks;
+    std::vector<hipStream_t> freed;
+    bool reuse_handles = false;
+    int late_queries = 0;
+    bool global_capture = false;
+    bool capture_invalidated = false;
+  };
+  // For the functions of HIP alone: a call of that name. `effect` is what it
+  // does if it does not fail, and answers; its Stream is that of the handle.
+  template <typename Effect>
+  hipError_t Do(const char* name, hipStream_t stream, Effect effect);
+
+ private:
+  struct Failure {
+    hipError_t error;
+    int after;
+    int times;
+  };
   class LockProbe;
 
-  hipStream_t AddStream(int device, unsigned int flags, int priority);
-  void RemoveStream(hipStream_t stream);
-
   mutable std::mutex mutex_;
-  int devices_ = 0;
-  Behavior behavior_ = Behavior::kHip52;
-  int least_ = 1;
-  int greatest_ = -1;
-  uint64_t generation_ = 0;  // of Reset; threads start over with each
-  std::map<hipStream_t, Stream> streams_;
-  std::map<hipEvent_t, Event> events_;
-  std::vector<std::pair<hipHostFn_t, void*>> callbacks_;
-  std::vector<hipStream_t> freed_;
-  bool reuse_handles_ = false;
+  State state_;
   bool recording_ = true;
-  uintptr_t next_handle_ = 0;
-  uint64_t next_id_ = 0;
-  int late_queries_ = 0;
-  bool global_capture_ = false;
-  bool capture_invalidated_ = false;
   std::map<std::string, Failure> failures_;
   std::map<std::string, std::function<void()>> during_;
   std::vector<Call> calls_;
