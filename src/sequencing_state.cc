@@ -20,8 +20,7 @@ constexpr std::chrono::microseconds kPollInterval{50};
 // Whether this says nothing of the recorded work but that it may not be done.
 bool SaysNothing(const HipResult& result) {
   return result.error == hipErrorNotReady ||
-         (result.error == hipErrorStreamCaptureUnsupported &&
-          result.call != nullptr) ||
+         result.error == hipErrorStreamCaptureUnsupported ||
          result.error == hipErrorCapturedEvent;
 }
 
@@ -209,6 +208,8 @@ absl::StatusOr<bool> SequencingState::AskWhetherOver(
   }
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
+  // Asked about an event whose stream is in a capture by now, HIP ends that.
+  if (result.ok()) result = CheckNotCapturing(hip, producer_).result();
   bool over = true;
   if (result.ok()) {
     result = Ask(hip, wait);
@@ -220,8 +221,7 @@ absl::StatusOr<bool> SequencingState::AskWhetherOver(
 }
 
 HipResult SequencingState::Ask(HipScope& hip, bool wait) {
-  HipResult result = CheckNotCapturing(hip, producer_).result();
-  if (!result.ok()) return result;
+  HipResult result;
   if (wait) {
     result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
   }

@@ -348,6 +348,15 @@ TEST_F(StreamContextTest, OrderingWithACaptureLeavesItAnEventOfItsOwn) {
   EXPECT_EQ(hip.LiveEvents(), 1) << "HIP writes to it when the capture ends";
 }
 
+TEST_F(StreamContextTest, ACaptureFinishesOnlyOnWhatHasJoinedIt) {
+  hip.SetCaptureStatus(external, hipStreamCaptureStatusActive);
+  EXPECT_THAT(context->FinishOn(external), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  EXPECT_TRUE(context->WaitFor(external).ok());
+  hip.SetCaptureStatus(internal, hipStreamCaptureStatusActive);  // by that
+  EXPECT_TRUE(context->FinishOn(external).ok());
+}
+
 TEST_F(StreamContextTest, OrderingWithAStreamThatIsNoneIsRefused) {
   hip.DestroyElsewhere(external);
   EXPECT_THAT(context->WaitFor(external), IsFailedPrecondition());

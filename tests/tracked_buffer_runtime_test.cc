@@ -548,6 +548,53 @@ TEST_F(TrackedBufferRuntimeTest,
   EXPECT_EQ(ValueIn(device, compute), 3);
 }
 
+// HIP 6.4 ends the capture of a stream when it is asked about an event that was
+// recorded there before.
+TEST_F(TrackedBufferRuntimeTest, ACaptureOnTheProducersStreamSurvives) {
+  const RocmStream consumer = Make();
+  Memory host;
+  Memory device(0);
+  for (const bool given_back : {false, true}) {
+    RocmStream producer = Make();
+    const TrackedBuffer buffer(device.data(), kSize);
+    ASSERT_TRUE(CopyHostToDevice(buffer, host.data(), kSize, producer).ok());
+    auto event = SequencingEvent::Create();
+    ASSERT_TRUE(event->RecordOn(producer).ok());
+    ASSERT_TRUE(producer.BlockHostUntilDone().ok());
+    const hipStream_t handle = producer.handle();
+    if (given_back) {
+      ASSERT_TRUE(producer.Release().ok());
+      producer = Make();
+      ASSERT_EQ(producer.handle(), handle);
+    }
+    ASSERT_HIP(hipStreamBeginCapture(handle, hipStreamCaptureModeRelaxed));
+    EXPECT_EQ(event->TryIsComplete(), given_back);
+    EXPECT_EQ(event->BlockHostUntilComplete().ok(), given_back);
+    EXPECT_EQ(buffer.WaitUntilDefined(consumer).ok(), given_back);
+    EXPECT_EQ(buffer.DefinitionEvent(true) == nullptr, given_back);
+    EXPECT_EQ(hipGetLastError(), hipSuccess);
+    hipGraph_t graph = nullptr;
+    EXPECT_HIP(hipStreamEndCapture(handle, &graph));
+    EXPECT_HIP(hipGraphDestroy(graph));
+    EXPECT_TRUE(buffer.WaitUntilDefined(consumer).ok());
+    EXPECT_EQ(event->TryIsComplete(), true);
+  }
+}
+
+TEST_F(TrackedBufferRuntimeTest, ACaptureIsNotMadeToWaitForWhatIsOutsideOfIt) {
+  const RocmStream outside = Make();
+  const RocmStream capturing = Make();
+  ASSERT_HIP(
+      hipStreamBeginCapture(capturing.handle(), hipStreamCaptureModeRelaxed));
+  EXPECT_EQ(capturing.WaitFor(outside).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(outside.WaitFor(capturing).ok()) << "that joins the capture";
+  EXPECT_TRUE(capturing.WaitFor(outside).ok());
+  hipGraph_t graph = nullptr;
+  EXPECT_HIP(hipStreamEndCapture(capturing.handle(), &graph));
+  EXPECT_HIP(hipGraphDestroy(graph));
+}
+
 // README.
 
 // [README: Read what another stream has written]

@@ -98,7 +98,6 @@ void ScriptedHip::Reset(int devices, Behavior behavior) {
   failures_.clear();
   during_.clear();
   calls_.clear();
-  faults_.clear();
 }
 
 void ScriptedHip::Fail(const std::string& name, hipError_t error, int after,
@@ -227,7 +226,7 @@ std::string ScriptedHip::CallNames() const {
 
 std::vector<std::string> ScriptedHip::Faults() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return faults_;
+  return state_.faults;
 }
 
 int ScriptedHip::LiveStreams() const {
@@ -288,7 +287,7 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
   const hipStreamCaptureMode mode = thread.mode;
 
   const auto fault = [&](const std::string& what) {
-    faults_.push_back(std::string(name) + ": " + what);
+    state_.faults.push_back(std::string(name) + ": " + what);
   };
   if (lock_held) fault("called with a lock held");
 
@@ -342,6 +341,7 @@ namespace {
 
 using State = ScriptedHip::State;
 using Stream = ScriptedHip::Stream;
+using Event = ScriptedHip::Event;
 
 template <typename Effect>
 hipError_t Do(const char* name, hipStream_t stream, Effect effect) {
@@ -358,6 +358,27 @@ bool RefusedForACapture(State& hip, const ThreadState& thread) {
   }
   hip.capture_invalidated = true;
   return true;
+}
+
+// What HIP answers about an event before anything else. It looks at the stream
+// that the event was recorded on, which nobody may have destroyed, and whose
+// capture, begun since, the question would break (from 6.2) or be refused for.
+hipError_t LookAtEvent(State& hip, const char* name, hipEvent_t event,
+                       Event** found) {
+  const auto known = hip.events.find(event);
+  if (known == hip.events.end()) return hipErrorInvalidHandle;
+  *found = &known->second;
+  if ((*found)->stream == nullptr || (*found)->captured) return hipSuccess;
+  const auto stream = hip.streams.find((*found)->stream);
+  if (stream == hip.streams.end() || stream->second.id != (*found)->stream_id) {
+    hip.faults.push_back(std::string(name) +
+                         ": the event's stream does not exist any more");
+    return hipSuccess;
+  }
+  if (stream->second.capture == hipStreamCaptureStatusNone) return hipSuccess;
+  hip.faults.push_back(std::string(name) +
+                       ": the event's stream is in a capture by now");
+  return hipErrorCapturedEvent;
 }
 
 }  // namespace
@@ -519,39 +540,52 @@ hipError_t hipEventDestroy(hipEvent_t event) {
   });
 }
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState& thread) {
+  return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState& thread) {
     const auto found = hip.events.find(event);
     if (found == hip.events.end() || found->second.device != thread.device) {
       return hipErrorInvalidHandle;
     }
     found->second.stream = stream;
+    found->second.stream_id = s == nullptr ? 0 : s->id;
+    found->second.captured =
+        s != nullptr && s->capture == hipStreamCaptureStatusActive;
     return hipSuccess;
   });
 }
 hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
                               unsigned int) {
-  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
-    return hip.events.count(event) == 1 ? hipSuccess : hipErrorInvalidHandle;
+  return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState&) {
+    Event* found = nullptr;
+    const hipError_t answer =
+        LookAtEvent(hip, "hipStreamWaitEvent", event, &found);
+    if (answer == hipSuccess && s != nullptr && !found->captured &&
+        s->capture == hipStreamCaptureStatusActive) {
+      hip.faults.push_back("the graph would not wait for the event");
+    }
+    return answer;
   });
 }
 // Of whatever device is current, as in HIP.
 hipError_t hipEventQuery(hipEvent_t event) {
   return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
-    const auto found = hip.events.find(event);
-    if (found == hip.events.end()) return hipErrorInvalidHandle;
-    const auto stream = hip.streams.find(found->second.stream);
+    Event* found = nullptr;
+    const hipError_t answer = LookAtEvent(hip, "hipEventQuery", event, &found);
+    if (answer != hipSuccess) return answer;
+    const auto stream = hip.streams.find(found->stream);
     return stream != hip.streams.end() && stream->second.busy ? hipErrorNotReady
                                                               : hipSuccess;
   });
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
   return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
-    const auto found = hip.events.find(event);
-    if (found == hip.events.end()) return hipErrorInvalidHandle;
+    Event* found = nullptr;
+    const hipError_t answer =
+        LookAtEvent(hip, "hipEventSynchronize", event, &found);
+    if (answer != hipSuccess) return answer;
     if (RefusedForACapture(hip, thread)) {
       return hipErrorStreamCaptureUnsupported;
     }
-    const auto stream = hip.streams.find(found->second.stream);
+    const auto stream = hip.streams.find(found->stream);
     if (stream != hip.streams.end()) {
       stream->second.busy = stream->second.busy_for_ever;
     }

@@ -121,6 +121,8 @@ class ScriptedHip {
   struct Event {
     int device;
     hipStream_t stream = nullptr;
+    uint64_t stream_id = 0;
+    bool captured = false;
   };
   // What the functions of HIP act on.
   struct State {
@@ -139,6 +141,7 @@ class ScriptedHip {
     int late_queries = 0;
     bool global_capture = false;
     bool capture_invalidated = false;
+    std::vector<std::string> faults;
   };
   // For the functions of HIP alone: a call of that name. `effect` is what it
   // does if it does not fail, and answers; its Stream is that of the handle.
@@ -159,7 +162,6 @@ class ScriptedHip {
   std::map<std::string, Failure> failures_;
   std::map<std::string, std::function<void()>> during_;
   std::vector<Call> calls_;
-  std::vector<std::string> faults_;
   std::shared_ptr<LockProbe> lock_probe_;
 };
 
