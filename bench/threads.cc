@@ -20,7 +20,6 @@
 #include "executor/hip_status.h"
 #include "hip/hip_runtime_api.h"
 #include "meters.h"
-#include "turns.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -28,13 +27,12 @@ namespace {
 constexpr int kThreads[] = {1, 2, 4, 8, 16};
 // In all, whatever the number of threads: it makes a difference to HIP.
 constexpr int kStreams = 16;
-// Of this many turns, which are short, the second best counts: what
-// else the machine has to do only takes away, and takes most turns if it is
-// busy. Differences that last show in the best turns too.
+// Of this many turns, which are short, the second best counts: what else the
+// machine has to do only takes away, and takes most turns if it is busy.
+// Differences that last show in the best turns too.
 constexpr std::chrono::milliseconds kSlice{4};
 constexpr int kTurns = 12;
 constexpr int kQuickTurns = 3;
-constexpr double kQuantile = 0.9;
 
 struct Entry {
   const char* name;
@@ -106,6 +104,11 @@ absl::StatusOr<double> Slice(Contender& contender, int threads, int devices) {
   return cycles / time.count();
 }
 
+double SecondBest(std::vector<double> rates) {
+  std::sort(rates.rbegin(), rates.rend());
+  return rates[1];
+}
+
 std::string Counter(const std::string& name, int threads) {
   return absl::StrCat(name, "/", threads);
 }
@@ -128,7 +131,7 @@ absl::Status MeasureAll(benchmark::State& state, int devices, int turns) {
       }
     }
     const auto rate = [&](const std::string& name) {
-      return Quantile(rates[name], kQuantile);
+      return SecondBest(rates[name]);
     };
     for (const Entry& entry : kEntries) {
       if (rate(entry.name) == 0) {
