@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -137,7 +136,6 @@ absl::Status Finish(const benchmark::State& state, const CycledClient& client,
 
 void RunPhases(benchmark::State& state, int devices, const StreamCalls& calls,
                const DriverCosts& costs) {
-  using Clock = std::chrono::steady_clock;
   CycledClient client(devices, calls);
   // A client of the same kind was there before.
   absl::Status status = Cycle(client);
@@ -150,12 +148,10 @@ void RunPhases(benchmark::State& state, int devices, const StreamCalls& calls,
     double all = 0;
     for (size_t i = 0; i < std::size(kPhases) && status.ok(); ++i) {
       meters[i].Start();
-      const Clock::time_point start = Clock::now();
-      status = (client.*kPhases[i].run)();
-      const std::chrono::duration<double> time = Clock::now() - start;
+      const double time = Seconds([&] { status = (client.*kPhases[i].run)(); });
       meters[i].Stop();
-      seconds[i] += time.count();
-      all += time.count();
+      seconds[i] += time;
+      all += time;
     }
     if (!status.ok()) break;
     state.SetIterationTime(all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benchmarks share: how they fail, and what they count.
+// What the benchmarks share: how they fail, and what they time and count.
 #ifndef HIP_STREAM_POOL_BENCH_METERS_H_
 #define HIP_STREAM_POOL_BENCH_METERS_H_
 
@@ -17,6 +17,15 @@ namespace hip_stream_pool {
 // Ends the benchmark, and the program with an error when all are done.
 void Fail(benchmark::State& state, const std::string& why);
 bool AnyFailed();
+
+// How long the function takes, in seconds.
+template <typename Function>
+double Seconds(const Function& function) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  function();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Counts what the simulated driver does, and makes it cost what it is to cost,
 // between Start and Stop. Does nothing on a real GPU.

@@ -20,7 +20,7 @@
 #include "hip_stream_pool/worker_thread.h"
 #include "meters.h"
 #include "simulated_hsa/simulated_hsa.h"
-#include "turns.h"
+#include "statistics.h"
 
 namespace hip_stream_pool {
 namespace {

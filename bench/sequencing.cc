@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sequencing.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -112,17 +110,15 @@ absl::Status Try(Streams& s) {
 }
 
 void MeasureCalls(benchmark::State& state, Work work, Operation operation) {
-  using Clock = std::chrono::steady_clock;
   for (auto _ : state) {
     absl::StatusOr<Streams> streams = Streams::Create(work);
     absl::Status status = streams.status();
     if (status.ok()) {
-      const Clock::time_point start = Clock::now();
-      for (int i = 0; i < kCalls && status.ok(); ++i) {
-        status = operation(*streams);
-      }
-      state.SetIterationTime(
-          std::chrono::duration<double>(Clock::now() - start).count());
+      state.SetIterationTime(Seconds([&] {
+        for (int i = 0; i < kCalls && status.ok(); ++i) {
+          status = operation(*streams);
+        }
+      }));
       status.Update(streams->CleanUp());
     }
     if (!status.ok()) return Fail(state, status.ToString());

@@ -17,7 +17,6 @@
 // On the simulated GPU everything is measured twice: with no cost added to what
 // HIP itself takes, and with the driver's costs as in mi300x_costs.h.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -103,18 +102,17 @@ void Pooled(benchmark::State& state, Client client, const DriverCosts& costs) {
 // The first client of all: nothing is parked when it starts.
 void PooledFirst(benchmark::State& state, Client client,
                  const DriverCosts& costs) {
-  using Clock = std::chrono::steady_clock;
   const StreamCacheStats before = StreamHandleCache::Get().GetStats();
   DriverMeter meter(costs.model);
   absl::Status status;
   for (auto _ : state) {
     meter.Start();
-    const Clock::time_point start = Clock::now();
-    status = client.CreateAll(kPooled);
-    if (status.ok()) status = client.DestroyAll(kPooled);
-    const std::chrono::duration<double> time = Clock::now() - start;
+    const double time = Seconds([&] {
+      status = client.CreateAll(kPooled);
+      if (status.ok()) status = client.DestroyAll(kPooled);
+    });
     meter.Stop();
-    state.SetIterationTime(time.count());
+    state.SetIterationTime(time);
     status.Update(StreamHandleCache::Get().TrimAll());
     if (!status.ok()) break;
   }
