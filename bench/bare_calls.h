@@ -6,6 +6,7 @@
 #ifndef HIP_STREAM_POOL_BENCH_BARE_CALLS_H_
 #define HIP_STREAM_POOL_BENCH_BARE_CALLS_H_
 
+#include "absl/status/status.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_version.h"
 
@@ -81,6 +82,10 @@ bool BarePark(hipStream_t stream) {
 #endif
   errors |= hipThreadExchangeStreamCaptureMode(&mode);
   return errors == hipSuccess;
+}
+
+inline absl::Status BareCallFailed() {
+  return absl::InternalError("one of the bare HIP calls failed");
 }
 
 }  // namespace hip_stream_pool

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "executor/hip_status.h"
-#include "hip_stream_pool/create_stream.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -30,7 +29,6 @@ absl::Status DestroyRaw(int device_ordinal, hipStream_t stream) {
 }  // namespace
 
 const StreamCalls kRaw = {CreateRaw, DestroyRaw};
-const StreamCalls kPooled = {CreateStream, DestroyStream};
 
 Client::Client(int streams, int devices) : streams_(streams) {
   for (int i = 0; i < streams; ++i) {

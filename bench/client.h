@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hip/hip_runtime_api.h"
+#include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_key.h"
 
 namespace hip_stream_pool {
@@ -25,8 +26,7 @@ struct StreamCalls {
 // hipSetDevice that an executor with several devices has to make.
 extern const StreamCalls kRaw;
 
-// CreateStream and DestroyStream.
-extern const StreamCalls kPooled;
+inline constexpr StreamCalls kPooled = {CreateStream, DestroyStream};
 
 class Client {
  public:

@@ -30,7 +30,6 @@ namespace {
 // Raw, a cycle takes so long that there is no time for as many.
 constexpr int kSoakCycles = 4500;
 constexpr int kRawSoakCycles = 500;
-constexpr int kMostParked = 1024;
 
 std::vector<StreamKey> KeysOfAllDevices(int devices) {
   std::vector<StreamKey> keys;
@@ -236,7 +235,6 @@ void BesideParked(benchmark::State& state, int parked,
                   absl::Status (*call)(void*)) {
   StreamHandleCache& pool = StreamHandleCache::Get();
   void* memory = nullptr;
-  pool.SetMaxParkedPerKey(kMostParked);
   absl::Status status = HipStatus("hipSetDevice", hipSetDevice(0));
   status.Update(HipStatus("hipMalloc", hipMalloc(&memory, 64)));
   status.Update(pool.Prewarm(std::vector<StreamKey>(parked)));

@@ -7,18 +7,13 @@
 #include <deque>
 #include <optional>
 #include <thread>
-#include <tuple>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bare_calls.h"
 #include "benchmark/benchmark.h"
 #include "client.h"
-#include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "meters.h"
-#include "mutex.h"
-#include "peers/raw_hip.h"
 #include "peers/round_robin_pool.h"
 #include "peers/upstream_cache.h"
 #include "stores/lock_free_store.h"
@@ -53,16 +48,18 @@ class PeerOf : public Peer {
   Pool pool_;
 };
 
-struct OurPool {
+// For what is two functions and no object.
+template <const StreamCalls& kCalls>
+struct Functions {
   absl::StatusOr<hipStream_t> Create(const StreamKey& key) {
-    return CreateStream(key);
+    return kCalls.create(key);
   }
   absl::Status Destroy(int device_ordinal, hipStream_t stream) {
-    return DestroyStream(device_ordinal, stream);
+    return kCalls.destroy(device_ordinal, stream);
   }
 };
 
-class Ours : public PeerOf<OurPool> {
+class Ours : public PeerOf<Functions<kPooled>> {
  public:
   absl::Status Start(int devices, int streams) override {
     std::vector<StreamKey> keys(static_cast<size_t>(devices) * streams);
@@ -89,8 +86,9 @@ class Ours : public PeerOf<OurPool> {
   StreamCacheStats before_;
 };
 
-// Beside so many streams that exist: some HIP calls take longer then.
-class Raw : public PeerOf<RawHip> {
+// No pool at all. Beside so many streams that exist: some HIP calls take longer
+// then.
+class Raw : public PeerOf<Functions<kRaw>> {
  public:
   absl::Status Start(int devices, int streams) override {
     others_.emplace(devices * streams, devices);
@@ -104,30 +102,7 @@ class Raw : public PeerOf<RawHip> {
   std::optional<Client> others_;
 };
 
-// For the next benchmark.
-class ClearableUpstreamCache : public UpstreamCache {
- public:
-  int kept() {
-    MutexLock lock(mutex_);
-    size_t kept = 0;
-    for (const auto& [key, streams] : idle_) kept += streams.size();
-    return static_cast<int>(kept);
-  }
-
-  absl::Status Clear() {
-    MutexLock lock(mutex_);
-    absl::Status status;
-    for (const auto& [key, streams] : idle_) {
-      for (hipStream_t stream : streams) {
-        status.Update(kRaw.destroy(std::get<0>(key), stream));
-      }
-    }
-    idle_.clear();
-    return status;
-  }
-};
-
-class Upstream : public PeerOf<ClearableUpstreamCache> {
+class Upstream : public PeerOf<UpstreamCache> {
  public:
   absl::Status Start(int devices, int streams) override {
     started_with_ = devices * streams;
@@ -193,10 +168,6 @@ class DeviceStreamsByHip {
 bool BareCycle(hipStream_t stream) {
   return BareHit<BareCalls::kOfThisVersion>(stream) &&
          BarePark<BareCalls::kOfThisVersion>(stream);
-}
-
-absl::Status BareCallFailed() {
-  return absl::InternalError("one of the bare HIP calls failed");
 }
 
 class BareCallsAlone : public Contender {

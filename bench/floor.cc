@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,8 +27,6 @@
 
 namespace hip_stream_pool {
 namespace {
-
-constexpr int kMostParked = 1024;
 
 // Enough for a median, and no more: the streams take long to create.
 int Turns(size_t streams) { return streams > 16 ? 200 : 2000; }
@@ -66,10 +63,6 @@ double CountedSeconds(int64_t& allocations, const Function& function) {
   const double seconds = Seconds(function);
   allocations += AllocationsOfThisThread() - before;
   return seconds;
-}
-
-absl::Status BareCallFailed() {
-  return absl::InternalError("one of the bare HIP calls failed");
 }
 
 // Creates a stream and destroys it, again and again, a stream of each key by
@@ -193,7 +186,6 @@ void Measure(benchmark::State& state, Work& work,
   WorkerThread another("another");
   StreamHandleCache& pool = StreamHandleCache::Get();
   simulated_hsa::Control* const gpu = simulated_hsa::Get();
-  pool.SetMaxParkedPerKey(kMostParked);
   absl::Status status = HipStatus("hipSetDevice", hipSetDevice(0));
   status.Update(pool.Prewarm(parked));
   status.Update(work.Start());

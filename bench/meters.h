@@ -14,6 +14,9 @@
 
 namespace hip_stream_pool {
 
+// The pool's limit for streams of one key, and the most that are parked.
+inline constexpr int kMostParked = 1024;
+
 // Ends the benchmark, and the program with an error when all are done.
 void Fail(benchmark::State& state, const std::string& why);
 bool AnyFailed();

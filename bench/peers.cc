@@ -28,7 +28,6 @@ namespace {
 constexpr char kBenchmark[] = "peers";
 constexpr char kYes[] = "yes";
 constexpr char kNo[] = "no";
-constexpr int kMostParked = 1024;
 // Those that a peer has when it is measured.
 constexpr int kStreams = 16;
 constexpr int kWarmUp = 4;

@@ -187,8 +187,7 @@ absl::Status Run(bool as_table, bool quick) {
   devices = std::min(devices, kDevices);
   if (absl::Status status = WarmUp(devices); !status.ok()) return status;
 
-  // Enough for all the streams of a device, however few devices there are.
-  StreamHandleCache::Get().SetMaxParkedPerKey(kAllStreams);
+  StreamHandleCache::Get().SetMaxParkedPerKey(kMostParked);
 
   std::vector<Table::Section> sections;
   DriverCosts costs;

@@ -10,6 +10,7 @@
 #ifndef HIP_STREAM_POOL_BENCH_PEERS_UPSTREAM_CACHE_H_
 #define HIP_STREAM_POOL_BENCH_PEERS_UPSTREAM_CACHE_H_
 
+#include <cstddef>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -54,7 +55,27 @@ class UpstreamCache {
     return absl::OkStatus();
   }
 
- protected:
+  // This and the next are the benchmarks', not upstream's.
+  int kept() {
+    MutexLock lock(mutex_);
+    size_t kept = 0;
+    for (const auto& [key, streams] : idle_) kept += streams.size();
+    return static_cast<int>(kept);
+  }
+
+  absl::Status Clear() {
+    MutexLock lock(mutex_);
+    absl::Status status;
+    for (const auto& [key, streams] : idle_) {
+      for (hipStream_t stream : streams) {
+        status.Update(kRaw.destroy(std::get<0>(key), stream));
+      }
+    }
+    idle_.clear();
+    return status;
+  }
+
+ private:
   Mutex mutex_;
   std::map<std::tuple<int, unsigned int, int>, std::vector<hipStream_t>> idle_
       ABSL_GUARDED_BY(mutex_);
