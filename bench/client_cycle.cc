@@ -262,7 +262,7 @@ Table::Section RegisterPhases(int devices, const DriverCosts& costs) {
   Table::Section section;
   section.title = absl::StrCat("The whole of a client. ", costs.title);
   section.note = costs.description;
-  section.row_heading = "phase";
+  section.headings = RawAndPooledHeadings("phase");
   std::array<std::string, 2> names;
   for (const StreamCalls* calls : {&kRaw, &kPooled}) {
     std::string& name = names[calls == &kPooled];
@@ -273,9 +273,10 @@ Table::Section RegisterPhases(int devices, const DriverCosts& costs) {
     })->UseManualTime();
   }
   for (const Phase& phase : kPhases) {
-    section.rows.push_back({phase.name, names[0], names[1], phase.name});
+    section.rows.push_back(
+        RawAndPooled(phase.name, names[0], names[1], phase.name));
   }
-  section.rows.push_back({"whole client", names[0], names[1]});
+  section.rows.push_back(RawAndPooled("whole client", names[0], names[1]));
   return section;
 }
 
@@ -297,11 +298,12 @@ Table::Section RegisterSoak(int devices, bool quick) {
   section.note =
       "what comes after the first client has gone; HIP 5 loses a signal with "
       "each stream that it destroys";
-  section.row_heading = "";
-  section.compares = false;
+  section.headings = {"", "raw", "pooled"};
   const auto add_row = [&section](const char* name, const char* counter) {
+    using Cell = Table::Cell;
     section.rows.push_back(
-        {name, "soak_raw", "soak_pooled", counter, Table::Unit::kNumber});
+        {Cell::Text(name), Cell::Of("soak_raw", counter, Table::Unit::kNumber),
+         Cell::Of("soak_pooled", counter, Table::Unit::kNumber)});
   };
   add_row("clients", "cycles");
   add_row("clients a second", "cycles_per_second");
@@ -315,10 +317,8 @@ Table::Section RegisterSoak(int devices, bool quick) {
 Table::Section RegisterBesideParked() {
   Table::Section section;
   section.title = "Beside parked streams of the same device. No driver costs";
-  section.row_heading = "parked";
-  section.left_heading = "hipDeviceSynchronize";
-  section.right_heading = "null-stream memset and wait";
-  section.compares = false;
+  section.headings = {"parked", "hipDeviceSynchronize",
+                      "null-stream memset and wait"};
   for (int parked : {0, 16, 128, kMostParked}) {
     const auto add = [parked](const std::string& what,
                               absl::Status (*call)(void*)) {
@@ -326,9 +326,9 @@ Table::Section RegisterBesideParked() {
       Register(name, [=](benchmark::State& state) {
         BesideParked(state, parked, call);
       })->UseRealTime();
-      return name;
+      return Table::Cell::Time(name);
     };
-    section.rows.push_back({absl::StrCat(parked),
+    section.rows.push_back({Table::Cell::Text(absl::StrCat(parked)),
                             add("device_synchronize", SynchronizeDevice),
                             add("null_stream", UseNullStream)});
   }

@@ -108,13 +108,13 @@ void Measure(benchmark::State& state, int libraries, int calls_an_iteration,
   }
 }
 
-std::string Register(const std::string& name, int libraries, int calls,
+Table::Cell Register(const std::string& name, int libraries, int calls,
                      absl::Status (Engine::*operation)()) {
   const std::string full = absl::StrCat(name, "/libraries:", libraries);
   benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& state) {
     Measure(state, libraries, calls, operation);
   })->UseRealTime();
-  return full;
+  return Table::Cell::Time(full);
 }
 
 }  // namespace
@@ -124,19 +124,17 @@ Table::Section RegisterExternalStream() {
   section.title = "Running on a caller's stream (StreamContext), nothing to do";
   section.note =
       "2 HIP calls: hipGetDevice, and one that sees whether the stream exists";
-  section.row_heading = "libraries";
-  section.left_heading = "bind + restore";
-  section.right_heading = "RunAsync";
-  section.compares = false;
+  section.headings = {"libraries", "bind + restore", "RunAsync"};
   for (int libraries : {0, 1, 4}) {
     section.rows.push_back(
-        {absl::StrCat(libraries),
+        {Table::Cell::Text(absl::StrCat(libraries)),
          Register("bind_and_restore", libraries, 2, &Engine::BindAndRestore),
          Register("run_async", libraries, 2, &Engine::RunNothing)});
   }
-  const std::string alone =
+  const Table::Cell alone =
       Register("run_async_hip_calls_alone", 0, 0, &Engine::HipCallsAlone);
-  section.rows.push_back({"the 2 HIP calls alone", alone, alone});
+  section.rows.push_back(
+      {Table::Cell::Text("the 2 HIP calls alone"), alone, alone});
   return section;
 }
 

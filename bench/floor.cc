@@ -309,12 +309,14 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   state.counters["cycle"] = Median(times);
 }
 
-Table::Grid RegisterBooks() {
-  Table::Grid grid;
-  grid.title = "The books of a hit and a park alone (HandleStore), without HIP";
-  grid.headings = {"parked", "one at a time", "all in order", "all in reverse"};
-  const auto add = [&grid](const std::string& name, int parked, int kinds) {
-    std::vector<Table::Cell> row = {Table::Cell::Text(name)};
+Table::Section RegisterBooks() {
+  Table::Section section;
+  section.title =
+      "The books of a hit and a park alone (HandleStore), without HIP";
+  section.headings = {"parked", "one at a time", "all in order",
+                      "all in reverse"};
+  const auto add = [&section](const std::string& name, int parked, int kinds) {
+    Table::Row row = {Table::Cell::Text(name)};
     for (const auto& [what, order] :
          {std::pair<const char*, Order>{"one", Order::kAtOnce},
           {"together", Order::kFirstFirst},
@@ -327,13 +329,13 @@ Table::Grid RegisterBooks() {
       })->UseManualTime();
       row.push_back(Table::Cell::Time(full, "cycle"));
     }
-    grid.rows.push_back(std::move(row));
+    section.rows.push_back(std::move(row));
   };
   for (int parked : {1, 16, 128, kMostParked}) {
     add(absl::StrCat(parked), parked, 1);
   }
   add("16 of each of 6 keys, by turns", 6 * 16, 6);
-  return grid;
+  return section;
 }
 
 // Returns the name.
@@ -358,9 +360,8 @@ std::vector<StreamKey> AllKeysOfADevice() {
   return keys;
 }
 
-std::vector<Table::Cell> Row(const std::string& name,
-                             const std::string& benchmark,
-                             const std::string& prefix = "") {
+Table::Row Row(const std::string& name, const std::string& benchmark,
+               const std::string& prefix = "") {
   const auto time = [&](const char* counter) {
     return Table::Cell::Time(benchmark, prefix + counter);
   };
@@ -370,7 +371,7 @@ std::vector<Table::Cell> Row(const std::string& name,
 
 }  // namespace
 
-std::vector<Table::Grid> RegisterFloor() {
+std::vector<Table::Section> RegisterFloor() {
   const std::vector<std::string> headings = {
       "", "HIP's calls", "ours", "over them", "10% below", "90% below"};
   const auto one = [](std::vector<StreamKey> keys) {
@@ -378,7 +379,7 @@ std::vector<Table::Grid> RegisterFloor() {
         [keys = std::move(keys)] { return std::make_unique<OneAtATime>(keys); };
   };
 
-  Table::Grid cycle;
+  Table::Section cycle;
   cycle.title = "What the pool adds to the HIP calls of a hit and a park";
   cycle.note =
       "of one stream: CreateStream, 4 HIP calls; DestroyStream, 7; by turns "
@@ -397,7 +398,7 @@ std::vector<Table::Grid> RegisterFloor() {
   cycle.rows.push_back(Row("hit, of 16 streams", sixteen, "hit_"));
   cycle.rows.push_back(Row("park, of 16 streams", sixteen, "park_"));
 
-  Table::Grid growth;
+  Table::Section growth;
   growth.title = "A hit and a park beside parked streams of the same device";
   growth.note =
       "a lone stream, or all of a client's that destroys them in the order of "

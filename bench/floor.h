@@ -13,7 +13,7 @@
 namespace hip_stream_pool {
 
 // Registers the benchmarks. Returns what the table shows of them.
-std::vector<Table::Grid> RegisterFloor();
+std::vector<Table::Section> RegisterFloor();
 
 }  // namespace hip_stream_pool
 

@@ -186,22 +186,22 @@ void Measure(benchmark::State& state) {
 
 }  // namespace
 
-std::vector<Table::Grid> RegisterPeers() {
+std::vector<Table::Section> RegisterPeers() {
   benchmark::RegisterBenchmark(kBenchmark, Measure)
       ->UseRealTime()
       ->Iterations(kTurns);
-  Table::Grid grid;
-  grid.title = "The same work done by peers: a stream, and its return";
-  grid.note =
+  Table::Section section;
+  section.title = "The same work done by peers: a stream, and its return";
+  section.note =
       "models from published descriptions, see bench/peers/; one thread, by "
       "turns. owner, order and bounded are tried out in each run";
-  grid.headings = {"",          "a cycle",   "driver calls",
-                   "HIP calls", "one owner", "same order",
-                   "bounded",   "validated", "capture-safe"};
+  section.headings = {"",          "a cycle",   "driver calls",
+                      "HIP calls", "one owner", "same order",
+                      "bounded",   "validated", "capture-safe"};
   for (const Entry& entry : kEntries) {
     using Cell = Table::Cell;
     const Guarantees& has = entry.guarantees;
-    grid.rows.push_back(
+    section.rows.push_back(
         {Cell::Text(entry.name), Cell::Time(kBenchmark, entry.counter),
          Cell::Of(kBenchmark, absl::StrCat(entry.counter, "_", kDriverCalls),
                   Table::Unit::kNumber),
@@ -209,7 +209,7 @@ std::vector<Table::Grid> RegisterPeers() {
          Cell::Text(has.keeps_order), Cell::Text(has.bounded),
          Cell::Text(has.validated), Cell::Text(has.capture_safe)});
   }
-  return {grid};
+  return {section};
 }
 
 }  // namespace hip_stream_pool

@@ -13,7 +13,7 @@
 namespace hip_stream_pool {
 
 // Registers the benchmark. Returns what the table shows of it.
-std::vector<Table::Grid> RegisterPeers();
+std::vector<Table::Section> RegisterPeers();
 
 }  // namespace hip_stream_pool
 

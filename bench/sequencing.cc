@@ -128,14 +128,14 @@ void MeasureCalls(benchmark::State& state, Work work, Operation operation) {
                                   benchmark::Counter::kInvert};
 }
 
-std::string RegisterCalls(const std::string& name, Work work,
+Table::Cell RegisterCalls(const std::string& name, Work work,
                           Operation operation) {
   benchmark::RegisterBenchmark(
       name.c_str(),
       [=](benchmark::State& state) { MeasureCalls(state, work, operation); })
       ->UseManualTime()
       ->Iterations(kRounds);
-  return name;
+  return Table::Cell::Time(name, kPerCall);
 }
 
 // Buffers go from the host to the device, through two streams that compute (a
@@ -282,11 +282,11 @@ void MeasurePipeline(benchmark::State& state, Pipeline::Order order) {
                                     benchmark::Counter::kInvert};
 }
 
-std::string RegisterPipeline(const std::string& name, Pipeline::Order order) {
+Table::Cell RegisterPipeline(const std::string& name, Pipeline::Order order) {
   benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
     MeasurePipeline(state, order);
   })->UseRealTime();
-  return name;
+  return Table::Cell::Time(name, kPerBuffer);
 }
 
 }  // namespace
@@ -299,15 +299,14 @@ Table::Section RegisterSequencing() {
       "HIP: hipEventRecord, hipStreamWaitEvent, hipEventQuery of an event "
       "created before; the pipeline copies 64 KiB to the device, twice within "
       "it, and back, a stream for each";
-  section.row_heading = "a call";
-  section.left_heading = "HIP's own";
-  section.right_heading = "tracked";
-  section.compares = false;
+  section.headings = {"a call", "HIP's own", "tracked"};
+  using Cell = Table::Cell;
   const auto add_calls = [&](const char* row, const char* name, Work work,
                              Operation by_hip, Operation tracked) {
     section.rows.push_back(
-        {row, RegisterCalls(absl::StrCat("hip_", name), work, by_hip),
-         RegisterCalls(name, work, tracked), kPerCall});
+        {Cell::Text(row),
+         RegisterCalls(absl::StrCat("hip_", name), work, by_hip),
+         RegisterCalls(name, work, tracked)});
   };
   add_calls("record", "record", Work::kDone, RawRecord, Record);
   add_calls("wait, busy", "wait_busy", Work::kBusy, RawWait, Wait);
@@ -318,16 +317,16 @@ Table::Section RegisterSequencing() {
             Try<false>);
   add_calls("try, done", "try_done", Work::kDone, RawTry<hipSuccess>,
             Try<true>);
-  const std::string tracked =
+  const Cell tracked =
       RegisterPipeline("pipeline/tracked", Pipeline::Order::kTracked);
   section.rows.push_back(
-      {"a buffer through 4 streams",
-       RegisterPipeline("pipeline/by_hand", Pipeline::Order::kByHand), tracked,
-       kPerBuffer});
+      {Cell::Text("a buffer through 4 streams"),
+       RegisterPipeline("pipeline/by_hand", Pipeline::Order::kByHand),
+       tracked});
   section.rows.push_back(
-      {"  left: not ordered, so wrong",
+      {Cell::Text("  left: not ordered, so wrong"),
        RegisterPipeline("pipeline/not_ordered", Pipeline::Order::kNone),
-       tracked, kPerBuffer});
+       tracked});
   return section;
 }
 

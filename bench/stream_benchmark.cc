@@ -154,17 +154,23 @@ Table::Section RegisterAll(const DriverCosts& costs, int devices) {
   Table::Section section;
   section.title = costs.title;
   section.note = costs.description;
-  section.headline_where = costs.where;
+  section.headings = RawAndPooledHeadings("streams");
+  std::string raw;
+  std::string pooled;
   for (int streams : {1, kStreamsPerDevice, kAllStreams}) {
     const int over = streams == kAllStreams ? devices : 1;
-    section.headline_row = section.rows.size();
-    section.rows.push_back({absl::StrCat(streams),
-                            Register("raw", Raw, streams, over, costs),
-                            Register("pooled", Pooled, streams, over, costs)});
+    raw = Register("raw", Raw, streams, over, costs);
+    pooled = Register("pooled", Pooled, streams, over, costs);
+    section.rows.push_back(RawAndPooled(absl::StrCat(streams), raw, pooled));
   }
-  section.rows.push_back(
-      {absl::StrCat(kAllStreams, ", first client"), section.rows.back().left,
-       Register("pooled_first", PooledFirst, kAllStreams, devices, costs)});
+  using Cell = Table::Cell;
+  section.headline = {
+      Cell::Text("raw "),           Cell::Time(raw),  Cell::Text(", pooled "),
+      Cell::Time(pooled),           Cell::Text(" ("), Cell::Times(raw, pooled),
+      Cell::Text(")" + costs.where)};
+  section.rows.push_back(RawAndPooled(
+      absl::StrCat(kAllStreams, ", first client"), raw,
+      Register("pooled_first", PooledFirst, kAllStreams, devices, costs)));
   return section;
 }
 
@@ -214,10 +220,10 @@ absl::Status Run(bool as_table, bool quick) {
   sections.push_back(RegisterExternalStream());
   sections.push_back(RegisterSequencing());
 
-  std::vector<Table::Grid> grids = RegisterFloor();
-  for (std::vector<Table::Grid> more :
-       {RegisterPeers(), RegisterThreads(all_devices, quick)}) {
-    grids.insert(grids.end(), more.begin(), more.end());
+  for (const std::vector<Table::Section>& more :
+       {RegisterFloor(), RegisterPeers(),
+        RegisterThreads(all_devices, quick)}) {
+    sections.insert(sections.end(), more.begin(), more.end());
   }
 
   // Without the simulation's model: it changes from benchmark to benchmark, and
@@ -243,7 +249,7 @@ absl::Status Run(bool as_table, bool quick) {
                    kAllStreams, " streams on ", devices,
                    devices == 1 ? " device" : " devices",
                    ", created + destroyed"),
-      std::move(sections), std::move(grids));
+      std::move(sections));
   benchmark::RunSpecifiedBenchmarks(&table);
   return absl::OkStatus();
 }

@@ -25,20 +25,21 @@ std::string Time(double seconds) {
   return absl::StrCat(Digits(seconds * 1e3), " ms");
 }
 
-std::string Number(double number) { return absl::StrFormat("%.0f", number); }
-
 using Line = std::vector<std::string>;
 
-// The first column to the left, the others to the right.
+// The first column to the left, the others to the right. Columns that have a
+// heading and nothing else are left out.
 void PrintColumns(std::ostream& out, const std::vector<Line>& lines) {
   std::vector<size_t> widths(lines[0].size());
-  for (const Line& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
+  for (size_t i = 0; i < widths.size(); ++i) {
+    for (size_t row = 1; row < lines.size(); ++row) {
+      widths[i] = std::max(widths[i], lines[row][i].size());
     }
+    if (widths[i] > 0) widths[i] = std::max(widths[i], lines[0][i].size());
   }
   for (const Line& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) {
+      if (widths[i] == 0) continue;
       const std::string padding(widths[i] - line[i].size(), ' ');
       out << "  " << (i == 0 ? line[i] + padding : padding + line[i]);
     }
@@ -46,22 +47,13 @@ void PrintColumns(std::ostream& out, const std::vector<Line>& lines) {
   }
 }
 
-void PrintTitled(std::ostream& out, const std::string& title,
-                 const std::string& note, const std::vector<Line>& lines) {
-  if (lines.size() == 1) return;  // none of it has been run
-  out << "\n" << title << "\n";
-  if (!note.empty()) out << "  (" << note << ")\n";
-  PrintColumns(out, lines);
-}
-
 }  // namespace
 
 Table::Table(std::string heading, std::string headline,
-             std::vector<Section> sections, std::vector<Grid> grids)
+             std::vector<Section> sections)
     : heading_(std::move(heading)),
       headline_(std::move(headline)),
-      sections_(std::move(sections)),
-      grids_(std::move(grids)) {}
+      sections_(std::move(sections)) {}
 
 bool Table::ReportContext(const Context&) {
   // At once, so that the person who waits knows for what.
@@ -77,22 +69,30 @@ void Table::ReportRuns(const std::vector<Run>& runs) {
       continue;
     }
     if (run.real_accumulated_time <= 0) continue;  // it failed
-    Result result;
-    result.seconds = run.GetAdjustedRealTime() /
-                     benchmark::GetTimeUnitMultiplier(run.time_unit);
+    numbers_[{run.run_name.function_name, ""}] =
+        run.GetAdjustedRealTime() /
+        benchmark::GetTimeUnitMultiplier(run.time_unit);
     for (const auto& [name, counter] : run.counters) {
-      result.counters[name] = counter;
+      numbers_[{run.run_name.function_name, name}] = counter;
     }
-    results_[run.run_name.function_name] = result;
   }
 }
 
-std::string Table::Format(double number, Unit unit) {
-  switch (unit) {
+std::string Table::Format(const Cell& cell) const {
+  if (cell.benchmark.empty()) return cell.text;
+  const auto found = numbers_.find({cell.benchmark, cell.counter});
+  if (found == numbers_.end()) return "";
+  const double number = found->second;
+  if (!cell.other.empty()) {
+    const auto other = numbers_.find({cell.other, cell.counter});
+    if (other == numbers_.end()) return "";
+    return absl::StrCat(Digits(number / other->second), "x");
+  }
+  switch (cell.unit) {
     case Unit::kTime:
       return Time(number);
     case Unit::kNumber:
-      return Number(number);
+      return absl::StrFormat("%.0f", number);
     case Unit::kMillions:
       return absl::StrCat(Digits(number / 1e6), " M");
     case Unit::kRatio:
@@ -101,92 +101,54 @@ std::string Table::Format(double number, Unit unit) {
   return "";
 }
 
-std::string Table::CellOf(const Row& row, const Result& result) {
-  if (row.counter.empty()) return Time(result.seconds);
-  auto counter = result.counters.find(row.counter);
-  if (counter == result.counters.end()) return "not known";
-  return Format(counter->second, row.unit);
-}
-
-std::string Table::Ratio(const Row& row, const Result& left,
-                         const Result& right) {
-  const auto seconds = [&row](const Result& result) {
-    auto counter = result.counters.find(row.counter);
-    return counter == result.counters.end() ? result.seconds : counter->second;
-  };
-  return absl::StrCat(Digits(seconds(left) / seconds(right)), "x");
-}
-
-std::string Table::DriverCalls(const Row& row, const Result& result) {
-  auto calls = result.counters.find(row.counter + kDriverCalls);
-  return calls == result.counters.end() ? "not known" : Number(calls->second);
-}
-
-const Table::Result* Table::Find(const std::string& benchmark) const {
-  auto found = results_.find(benchmark);
-  return found == results_.end() ? nullptr : &found->second;
+Line Table::Format(const Row& row) const {
+  Line line;
+  bool is_known = false;
+  for (const Cell& cell : row) {
+    line.push_back(Format(cell));
+    is_known |= !cell.benchmark.empty() && !line.back().empty();
+  }
+  return is_known ? line : Line();
 }
 
 void Table::Finalize() {
   std::ostream& out = GetOutputStream();
   std::vector<std::string> headlines;
-  for (const Section& section : sections_) Print(section, headlines);
-  for (const Grid& grid : grids_) Print(grid);
+  for (const Section& section : sections_) {
+    std::vector<Line> lines = {section.headings};
+    for (const Row& row : section.rows) {
+      Line line = Format(row);
+      if (!line.empty()) lines.push_back(std::move(line));
+    }
+    if (lines.size() == 1) continue;  // none of it has been run
+    out << "\n" << section.title << "\n";
+    if (!section.note.empty()) out << "  (" << section.note << ")\n";
+    PrintColumns(out, lines);
+    const Line headline = Format(section.headline);
+    if (!headline.empty()) headlines.push_back(absl::StrJoin(headline, ""));
+  }
+  if (headlines.empty()) return;
   out << "\n"
       << headline_ << ": " << absl::StrJoin(headlines, "; ") << "."
       << std::endl;
 }
 
-void Table::Print(const Section& section, std::vector<std::string>& headlines) {
-  std::vector<Line> lines = {
-      {section.row_heading, section.left_heading, section.right_heading}};
-  if (section.compares) {
-    lines[0].push_back(
-        absl::StrCat(section.left_heading, "/", section.right_heading));
-    lines[0].push_back(absl::StrCat("driver calls: ", section.left_heading));
-    lines[0].push_back(section.right_heading);
-  }
-  for (size_t i = 0; i < section.rows.size(); ++i) {
-    const Row& row = section.rows[i];
-    const Result* left = Find(row.left);
-    const Result* right = Find(row.right);
-    if (left == nullptr || right == nullptr) continue;
-    Line line = {row.name, CellOf(row, *left), CellOf(row, *right)};
-    if (section.compares) {
-      line.push_back(Ratio(row, *left, *right));
-      line.push_back(DriverCalls(row, *left));
-      line.push_back(DriverCalls(row, *right));
-    }
-    if (i == section.headline_row) {
-      headlines.push_back(absl::StrCat(
-          section.left_heading, " ", line[1], ", ", section.right_heading, " ",
-          line[2], " (", line[3], ")", section.headline_where));
-    }
-    lines.push_back(std::move(line));
-  }
-
-  PrintTitled(GetOutputStream(), section.title, section.note, lines);
+std::vector<std::string> RawAndPooledHeadings(const std::string& rows) {
+  return {rows, "raw", "pooled", "raw/pooled", "driver calls: raw", "pooled"};
 }
 
-void Table::Print(const Grid& grid) {
-  std::vector<Line> lines = {grid.headings};
-  for (const std::vector<Cell>& row : grid.rows) {
-    Line line;
-    for (const Cell& cell : row) {
-      if (cell.benchmark.empty()) {
-        line.push_back(cell.text);
-        continue;
-      }
-      const Result* result = Find(cell.benchmark);
-      if (result == nullptr) break;
-      auto counter = result->counters.find(cell.counter);
-      line.push_back(counter == result->counters.end()
-                         ? "not known"
-                         : Format(counter->second, cell.unit));
-    }
-    if (line.size() == row.size()) lines.push_back(std::move(line));
-  }
-  PrintTitled(GetOutputStream(), grid.title, grid.note, lines);
+Table::Row RawAndPooled(const std::string& name, const std::string& raw,
+                        const std::string& pooled, const std::string& counter) {
+  using Cell = Table::Cell;
+  const auto driver_calls = [&](const std::string& benchmark) {
+    return Cell::Of(benchmark, counter + kDriverCalls, Table::Unit::kNumber);
+  };
+  return {Cell::Text(name),
+          Cell::Time(raw, counter),
+          Cell::Time(pooled, counter),
+          Cell::Times(raw, pooled, counter),
+          driver_calls(raw),
+          driver_calls(pooled)};
 }
 
 }  // namespace hip_stream_pool

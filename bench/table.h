@@ -5,7 +5,6 @@
 #define HIP_STREAM_POOL_BENCH_TABLE_H_
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,89 +13,74 @@
 
 namespace hip_stream_pool {
 
-// The counter of a benchmark that the table shows; absent on a real GPU. Behind
-// the name of a counter that a row shows, it is the calls of that part.
+// The counter that holds how often a benchmark calls the driver, on a simulated
+// GPU. Behind another counter's name, it is the calls of that part.
 inline constexpr char kDriverCalls[] = "driver_calls";
 
 class Table : public benchmark::BenchmarkReporter {
  public:
   enum class Unit { kTime, kNumber, kMillions, kRatio };
 
-  // Two benchmarks side by side.
-  struct Row {
-    std::string name;
-    std::string left;  // the benchmarks' names, as registered
-    std::string right;
-    // What the row shows of them: this counter, or their time if it is empty.
-    std::string counter = {};
-    Unit unit = Unit::kTime;
-  };
-  // Rows that belong together.
-  struct Section {
-    std::string title;
-    std::string note = {};  // printed below the title, if not empty
-    std::string row_heading = "streams";
-    std::string left_heading = "raw";
-    std::string right_heading = "pooled";
-    // Whether to print left/right, and how often each calls the driver.
-    bool compares = true;
-    std::vector<Row> rows = {};
-    // The closing line tells this row's cost, and where it was had.
-    std::optional<size_t> headline_row = std::nullopt;
-    std::string headline_where = {};
-  };
-
-  // Words, or a counter of a benchmark.
+  // Words, or a number that a benchmark has found: a counter, or the
+  // benchmark's own time if the counter has no name.
   struct Cell {
     static Cell Text(std::string text) { return {std::move(text)}; }
-    static Cell Time(std::string benchmark, std::string counter) {
-      return {"", std::move(benchmark), std::move(counter), Unit::kTime};
+    static Cell Time(std::string benchmark, std::string counter = "") {
+      return {"", std::move(benchmark), std::move(counter)};
     }
     static Cell Of(std::string benchmark, std::string counter, Unit unit) {
       return {"", std::move(benchmark), std::move(counter), unit};
     }
+    // How many times as long as `other` it takes.
+    static Cell Times(std::string benchmark, std::string other,
+                      std::string counter = "") {
+      return {"", std::move(benchmark), std::move(counter), Unit::kTime,
+              std::move(other)};
+    }
 
     std::string text;
-    std::string benchmark = {};
+    std::string benchmark = {};  // its name, as registered
     std::string counter = {};
     Unit unit = Unit::kTime;
+    std::string other = {};  // the benchmark that it is divided by
   };
-  // More than two benchmarks side by side. A row is left out if one of its
-  // benchmarks has not been run.
-  struct Grid {
+  using Row = std::vector<Cell>;
+
+  // Rows that belong together. Those of which no number is known are left out,
+  // and so are such columns.
+  struct Section {
     std::string title;
-    std::string note = {};
+    std::string note = {};  // printed below the title, if not empty
     std::vector<std::string> headings = {};
-    std::vector<std::vector<Cell>> rows = {};
+    std::vector<Row> rows = {};
+    Row headline = {};  // for the closing line
   };
 
   Table(std::string heading, std::string headline,
-        std::vector<Section> sections, std::vector<Grid> grids);
+        std::vector<Section> sections);
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
  private:
-  struct Result {
-    double seconds = 0;
-    std::map<std::string, double> counters;
-  };
-  static std::string Format(double number, Unit unit);
-  static std::string CellOf(const Row& row, const Result& result);
-  static std::string Ratio(const Row& row, const Result& left,
-                           const Result& right);
-  static std::string DriverCalls(const Row& row, const Result& result);
-  const Result* Find(const std::string& benchmark) const;
-  void Print(const Section& section, std::vector<std::string>& headlines);
-  void Print(const Grid& grid);
+  std::string Format(const Cell& cell) const;
+  // Empty if no number is known.
+  std::vector<std::string> Format(const Row& row) const;
 
   const std::string heading_;
   const std::string headline_;
   const std::vector<Section> sections_;
-  const std::vector<Grid> grids_;
-  std::map<std::string, Result> results_;  // medians, by benchmark
+  // Medians, by benchmark and counter.
+  std::map<std::pair<std::string, std::string>, double> numbers_;
 };
+
+// What two benchmarks take, or a counter of theirs; how many times as long the
+// first does; and how often each calls the driver. `rows` is what the rows are.
+std::vector<std::string> RawAndPooledHeadings(const std::string& rows);
+Table::Row RawAndPooled(const std::string& name, const std::string& raw,
+                        const std::string& pooled,
+                        const std::string& counter = "");
 
 }  // namespace hip_stream_pool
 

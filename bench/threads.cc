@@ -153,9 +153,9 @@ absl::Status MeasureAll(benchmark::State& state, int devices, int turns) {
   return absl::OkStatus();
 }
 
-void AddGrids(const std::string& where, const std::string& benchmark,
-              int devices, std::vector<Table::Grid>& grids) {
-  Table::Grid peers;
+void AddSections(const std::string& where, const std::string& benchmark,
+                 int devices, std::vector<Table::Section>& sections) {
+  Table::Section peers;
   peers.title = absl::StrCat("Threads, ", where, ": cycles a second");
   peers.note = absl::StrCat(
       "a cycle creates a stream and destroys it; of all threads together; ",
@@ -164,15 +164,16 @@ void AddGrids(const std::string& where, const std::string& benchmark,
   peers.headings = {"threads",     "HIP's calls alone",   "ours",
                     "of HIP's",    "of 1 thread's",       "upstream cache",
                     "round robin", "round robin + query", "raw HIP"};
-  std::array<Table::Grid, 2> stores;
+  std::array<Table::Section, 2> stores;
   stores[0].title = absl::StrCat("Threads, ", where, ": ways to lock");
   stores[0].note =
       "prototypes that only park and lend, with the HIP calls of a cycle";
   stores[1].title = stores[0].title + ", without HIP";
   stores[1].note =
       "the same with some 350 ns of arithmetic for the calls: HIP locks too";
-  for (Table::Grid& grid : stores) {
-    grid.headings = {"threads", "mutex", "sharded", "lock-free", "mutex/best"};
+  for (Table::Section& section : stores) {
+    section.headings = {"threads", "mutex", "sharded", "lock-free",
+                        "mutex/best"};
   }
   for (int threads : kThreads) {
     const auto cell = [&](const std::string& name, Table::Unit unit) {
@@ -198,14 +199,14 @@ void AddGrids(const std::string& where, const std::string& benchmark,
            cell("mutex_of_best" + suffix, Table::Unit::kRatio)});
     }
   }
-  grids.push_back(std::move(peers));
-  grids.insert(grids.end(), stores.begin(), stores.end());
+  sections.push_back(std::move(peers));
+  sections.insert(sections.end(), stores.begin(), stores.end());
 }
 
 }  // namespace
 
-std::vector<Table::Grid> RegisterThreads(int devices, bool quick) {
-  std::vector<Table::Grid> grids;
+std::vector<Table::Section> RegisterThreads(int devices, bool quick) {
+  std::vector<Table::Section> sections;
   const auto add = [&](const std::string& where, const std::string& name,
                        int used) {
     const std::string benchmark = "threads/" + name;
@@ -225,14 +226,14 @@ std::vector<Table::Grid> RegisterThreads(int devices, bool quick) {
         ->Iterations(1)
         ->Repetitions(1)  // it has its turns
         ->Unit(benchmark::kMillisecond);
-    AddGrids(where, benchmark, used, grids);
+    AddSections(where, benchmark, used, sections);
   };
   add("all on one device", "one_device", 1);
   if (devices > 1) {
     add("each on a device of its own", "own_device",
         std::min(devices, kStreams));
   }
-  return grids;
+  return sections;
 }
 
 }  // namespace hip_stream_pool

@@ -15,7 +15,7 @@ namespace hip_stream_pool {
 
 // Registers the benchmarks for a machine with so many devices. Returns what the
 // table shows of them. `quick`: with a quarter of the turns.
-std::vector<Table::Grid> RegisterThreads(int devices, bool quick);
+std::vector<Table::Section> RegisterThreads(int devices, bool quick);
 
 }  // namespace hip_stream_pool
 
