@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bare_calls.h"

@@ -7,7 +7,6 @@
 #define HIP_STREAM_POOL_BENCH_CONTENDER_H_
 
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

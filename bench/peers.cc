@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <set>
-#include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -136,7 +134,6 @@ struct Tally {
   int64_t driver_calls = 0;
 };
 
-// One peer's turn.
 absl::Status Turn(const Entry& entry, Tally& tally) {
   simulated_hsa::Control* const gpu = simulated_hsa::Get();
   const auto driver_calls = [gpu] {

@@ -14,8 +14,8 @@
 // with 1 if a benchmark failed: a HIP call, or a pool that did not do what the
 // benchmark's name says.
 //
-// On the simulated GPU everything is measured twice: with no cost added to what
-// HIP itself takes, and with the driver's costs as in mi300x_costs.h.
+// On the simulated GPU streams and whole clients are measured twice: with no
+// cost added to what HIP itself takes, and with costs as in mi300x_costs.h.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

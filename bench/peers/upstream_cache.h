@@ -19,7 +19,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client.h"
-#include "executor/hip_status.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_key.h"
 #include "mutex.h"
