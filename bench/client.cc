@@ -56,4 +56,10 @@ absl::Status Client::DestroyAll(const StreamCalls& calls) {
   return absl::OkStatus();
 }
 
+absl::Status Client::Cycle(const StreamCalls& calls) {
+  absl::Status status = CreateAll(calls);
+  if (status.ok()) status = DestroyAll(calls);
+  return status;
+}
+
 }  // namespace hip_stream_pool

@@ -44,6 +44,7 @@ class Client {
   // Each stops at the first error.
   absl::Status CreateAll(const StreamCalls& calls);
   absl::Status DestroyAll(const StreamCalls& calls);
+  absl::Status Cycle(const StreamCalls& calls);  // both
 
  private:
   std::vector<StreamKey> keys_;

@@ -262,20 +262,19 @@ Table::Section RegisterPhases(int devices, const DriverCosts& costs) {
   section.title = absl::StrCat("The whole of a client. ", costs.title);
   section.note = costs.description;
   section.headings = RawAndPooledHeadings("phase");
-  std::array<std::string, 2> names;
-  for (const StreamCalls* calls : {&kRaw, &kPooled}) {
-    std::string& name = names[calls == &kPooled];
-    name = absl::StrCat("client_cycle_", calls == &kRaw ? "raw" : "pooled",
-                        "/driver_costs:", costs.name);
-    Register(name, [=](benchmark::State& state) {
-      RunPhases(state, devices, *calls, costs);
+  const auto add = [&](const std::string& what, const StreamCalls& calls) {
+    std::string name = absl::StrCat(what, "/driver_costs:", costs.name);
+    Register(name, [=, &calls](benchmark::State& state) {
+      RunPhases(state, devices, calls, costs);
     })->UseManualTime();
-  }
+    return name;
+  };
+  const std::string raw = add("client_cycle_raw", kRaw);
+  const std::string pooled = add("client_cycle_pooled", kPooled);
   for (const Phase& phase : kPhases) {
-    section.rows.push_back(
-        RawAndPooled(phase.name, names[0], names[1], phase.name));
+    section.rows.push_back(RawAndPooled(phase.name, raw, pooled, phase.name));
   }
-  section.rows.push_back(RawAndPooled("whole client", names[0], names[1]));
+  section.rows.push_back(RawAndPooled("whole client", raw, pooled));
   return section;
 }
 

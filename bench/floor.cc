@@ -22,7 +22,6 @@
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "hip_stream_pool/worker_thread.h"
 #include "meters.h"
-#include "simulated_hsa/simulated_hsa.h"
 #include "statistics.h"
 
 namespace hip_stream_pool {
@@ -72,11 +71,7 @@ class OneAtATime : public Work {
  public:
   explicit OneAtATime(std::vector<StreamKey> keys) : lent_(std::move(keys)) {}
 
-  absl::Status Start() override {
-    absl::Status status = lent_.CreateAll(kPooled);
-    status.Update(lent_.DestroyAll(kPooled));
-    return status;
-  }
+  absl::Status Start() override { return lent_.Cycle(kPooled); }
   int streams_a_turn() const override { return kBlock; }
 
   absl::Status Take(Turn& turn) override {
@@ -185,7 +180,6 @@ void Measure(benchmark::State& state, Work& work,
   // any program that uses a GPU.
   WorkerThread another("another");
   StreamHandleCache& pool = StreamHandleCache::Get();
-  simulated_hsa::Control* const gpu = simulated_hsa::Get();
   absl::Status status = HipStatus("hipSetDevice", hipSetDevice(0));
   status.Update(pool.Prewarm(parked));
   status.Update(work.Start());
@@ -199,8 +193,7 @@ void Measure(benchmark::State& state, Work& work,
   }
 
   const StreamCacheStats before = pool.GetStats();
-  const int64_t driver_before =
-      gpu == nullptr ? 0 : gpu->ReadCounters().driver_calls();
+  const int64_t driver_before = DriverCalls();
   std::vector<Turn> turns;
   for (auto _ : state) {
     turns.emplace_back();
@@ -209,8 +202,7 @@ void Measure(benchmark::State& state, Work& work,
     state.SetIterationTime(turns.back().ours() * work.streams_a_turn());
   }
   const PoolWork done(before);
-  const int64_t driver_calls =
-      gpu == nullptr ? 0 : gpu->ReadCounters().driver_calls() - driver_before;
+  const int64_t driver_calls = DriverCalls() - driver_before;
   status.Update(pool.TrimAll());
   if (!status.ok()) return Fail(state, status.ToString());
   if (!done.Is(0, state.iterations() * work.streams_a_turn())) {

@@ -21,6 +21,17 @@ void Fail(benchmark::State& state, const std::string& why) {
 
 bool AnyFailed() { return any_failed; }
 
+benchmark::Counter TimeOfEach(int count) {
+  return {static_cast<double>(count),
+          benchmark::Counter::kIsIterationInvariantRate |
+              benchmark::Counter::kInvert};
+}
+
+int64_t DriverCalls() {
+  simulated_hsa::Control* const gpu = simulated_hsa::Get();
+  return gpu == nullptr ? 0 : gpu->ReadCounters().driver_calls();
+}
+
 void DriverMeter::Start() {
   if (gpu_ == nullptr) return;
   before_ = gpu_->ReadCounters();

@@ -30,6 +30,12 @@ double Seconds(const Function& function) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// An iteration's time for each of the `count` things that it does.
+benchmark::Counter TimeOfEach(int count);
+
+// So far. 0 on a real GPU.
+int64_t DriverCalls();
+
 // Counts what the simulated driver does, and makes it cost what it is to cost,
 // between Start and Stop. Does nothing on a real GPU.
 class DriverMeter {

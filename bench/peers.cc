@@ -135,18 +135,14 @@ struct Tally {
 };
 
 absl::Status Turn(const Entry& entry, Tally& tally) {
-  simulated_hsa::Control* const gpu = simulated_hsa::Get();
-  const auto driver_calls = [gpu] {
-    return gpu == nullptr ? 0 : gpu->ReadCounters().driver_calls();
-  };
   const std::unique_ptr<Peer> peer = entry.make();
   absl::Status status = peer->Start(/*devices=*/1, kStreams);
   if (status.ok()) status = peer->Cycle(/*device=*/0, kWarmUp);
   if (!status.ok()) return status;
-  const int64_t before = driver_calls();
+  const int64_t before = DriverCalls();
   const double seconds =
       Seconds([&] { status = peer->Cycle(/*device=*/0, entry.block); });
-  tally.driver_calls += driver_calls() - before;
+  tally.driver_calls += DriverCalls() - before;
   tally.seconds.push_back(seconds / entry.block);
   tally.cycles += entry.block;
   status.Update(peer->End());

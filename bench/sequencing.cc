@@ -123,9 +123,7 @@ void MeasureCalls(benchmark::State& state, Work work, Operation operation) {
     }
     if (!status.ok()) return Fail(state, status.ToString());
   }
-  state.counters[kPerCall] = {kCalls,
-                              benchmark::Counter::kIsIterationInvariantRate |
-                                  benchmark::Counter::kInvert};
+  state.counters[kPerCall] = TimeOfEach(kCalls);
 }
 
 Table::Cell RegisterCalls(const std::string& name, Work work,
@@ -277,9 +275,7 @@ void MeasurePipeline(benchmark::State& state, Pipeline::Order order) {
   if (order != Pipeline::Order::kNone && !pipeline.HasArrived()) {
     return Fail(state, "the pipeline has lost what it was given");
   }
-  state.counters[kPerBuffer] = {Pipeline::kBuffers,
-                                benchmark::Counter::kIsIterationInvariantRate |
-                                    benchmark::Counter::kInvert};
+  state.counters[kPerBuffer] = TimeOfEach(Pipeline::kBuffers);
 }
 
 Table::Cell RegisterPipeline(const std::string& name, Pipeline::Order order) {

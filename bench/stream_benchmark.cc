@@ -50,40 +50,30 @@ constexpr int kDevices = 8;
 constexpr int kStreamsPerDevice = 14;
 constexpr int kAllStreams = kDevices * kStreamsPerDevice;
 
-void ReportStreams(benchmark::State& state, const Client& client) {
-  state.counters["per_stream"] = {
-      static_cast<double>(client.streams()),
-      benchmark::Counter::kIsIterationInvariantRate |
-          benchmark::Counter::kInvert};
-}
-
 void Raw(benchmark::State& state, Client client, const DriverCosts& costs) {
   DriverMeter meter(costs.model);
   absl::Status status;
   meter.Start();
   for (auto _ : state) {
-    status = client.CreateAll(kRaw);
-    if (status.ok()) status = client.DestroyAll(kRaw);
+    status = client.Cycle(kRaw);
     if (!status.ok()) break;
   }
   meter.Stop();
   if (!status.ok()) return Fail(state, status.ToString());
   meter.Report(state);
-  ReportStreams(state, client);
+  state.counters["per_stream"] = TimeOfEach(client.streams());
 }
 
 // The steady state: a client of the same kind was there before.
 void Pooled(benchmark::State& state, Client client, const DriverCosts& costs) {
-  absl::Status status = client.CreateAll(kPooled);
-  if (status.ok()) status = client.DestroyAll(kPooled);
+  absl::Status status = client.Cycle(kPooled);
   if (!status.ok()) return Fail(state, status.ToString());
 
   const StreamCacheStats before = StreamHandleCache::Get().GetStats();
   DriverMeter meter(costs.model);
   meter.Start();
   for (auto _ : state) {
-    status = client.CreateAll(kPooled);
-    if (status.ok()) status = client.DestroyAll(kPooled);
+    status = client.Cycle(kPooled);
     if (!status.ok()) break;
   }
   meter.Stop();
@@ -96,7 +86,7 @@ void Pooled(benchmark::State& state, Client client, const DriverCosts& costs) {
     return Fail(state, "not every stream was reused: " + work.ToString());
   }
   meter.Report(state);
-  ReportStreams(state, client);
+  state.counters["per_stream"] = TimeOfEach(client.streams());
 }
 
 // The first client of all: nothing is parked when it starts.
@@ -107,10 +97,7 @@ void PooledFirst(benchmark::State& state, Client client,
   absl::Status status;
   for (auto _ : state) {
     meter.Start();
-    const double time = Seconds([&] {
-      status = client.CreateAll(kPooled);
-      if (status.ok()) status = client.DestroyAll(kPooled);
-    });
+    const double time = Seconds([&] { status = client.Cycle(kPooled); });
     meter.Stop();
     state.SetIterationTime(time);
     status.Update(StreamHandleCache::Get().TrimAll());
@@ -123,7 +110,7 @@ void PooledFirst(benchmark::State& state, Client client,
     return Fail(state, "not every stream was new: " + work.ToString());
   }
   meter.Report(state);
-  ReportStreams(state, client);
+  state.counters["per_stream"] = TimeOfEach(client.streams());
 }
 
 using Measure = void (*)(benchmark::State&, Client, const DriverCosts&);
@@ -176,10 +163,7 @@ Table::Section RegisterAll(const DriverCosts& costs, int devices) {
 
 // HIP takes a tenth of a second to make a device ready for its first stream.
 absl::Status WarmUp(int devices) {
-  Client client(kAllStreams, devices);
-  absl::Status status = client.CreateAll(kRaw);
-  if (status.ok()) status = client.DestroyAll(kRaw);
-  return status;
+  return Client(kAllStreams, devices).Cycle(kRaw);
 }
 
 absl::Status Run(bool as_table, bool quick) {
