@@ -25,7 +25,7 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
     stream = Reuse(hip, kind);
     if (was_reused != nullptr) *was_reused = stream != nullptr;
     if (stream == nullptr) {
-      result = CreateNew(hip, kind, &stream);
+      result = CreateNew(hip, kind, /*may_free=*/true, &stream);
       if (result.ok()) ++misses_;
     }
   }
@@ -116,7 +116,9 @@ absl::Status DeviceStreams::Prewarm(const StreamKey& key, int wanted) {
   HipScope hip(ordinal_);
   HipResult result = hip.entered();
   hipStream_t stream = nullptr;
-  if (result.ok()) result = CreateNew(hip, kind, &stream);
+  if (result.ok()) {
+    result = CreateNew(hip, kind, /*may_free=*/false, &stream);
+  }
   if (result.ok()) {
     HandleStore::ClaimResult claim = store_.Claim(stream);
     // Another thread may have prewarmed the same key meanwhile.
@@ -227,7 +229,7 @@ hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind) {
 }
 
 HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
-                                   hipStream_t* stream) {
+                                   bool may_free, hipStream_t* stream) {
   const auto create = [&] {
     return hip.Call(
         "hipStreamCreateWithPriority",
@@ -235,7 +237,8 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
   };
   for (;;) {
     HipResult result = create();
-    if (result.error == hipErrorOutOfMemory) {
+    if (result.error == hipErrorOutOfMemory && may_free) {
+      may_free = false;
       DestroyAll(hip, store_.TakeParked());
       result = create();
     }

@@ -63,6 +63,7 @@ class DeviceStreams {
   absl::Status DestroyForeign(hipStream_t stream);
 
   // Creates and parks a stream if fewer than `wanted` of the key are parked.
+  // What is parked is not destroyed for it where memory is short.
   absl::Status Prewarm(const StreamKey& key, int wanted);
 
   // What the key becomes when its priority is brought into the device's range.
@@ -90,7 +91,8 @@ class DeviceStreams {
   HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
   // nullptr if no parked stream will do.
   hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind);
-  HipResult CreateNew(HipScope& hip, HandleStore::Kind kind,
+  // `may_free`: where memory is short, by destroying what is parked.
+  HipResult CreateNew(HipScope& hip, HandleStore::Kind kind, bool may_free,
                       hipStream_t* stream);
   // For an idle stream that CreateStream has not returned.
   void ParkUnseen(hipStream_t stream);

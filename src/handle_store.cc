@@ -21,11 +21,9 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   if (const auto known = by_handle_.find(handle); known != by_handle_.end()) {
     Record& old = *known->second;
     const bool is_lent = old.state == State::kLent;
-    const bool has_owner =
-        is_lent || old.state == State::kDead || old.state == State::kHeldBack;
-    result = has_owner ? AddResult::kHeldBack : AddResult::kLentForStale;
     awaited =
         is_lent ? old.version.load(std::memory_order_relaxed) : old.awaited;
+    result = awaited == 0 ? AddResult::kLentForStale : AddResult::kHeldBack;
     Free(old);
   }
   Shelf* shelf = FindShelf(kind);
@@ -44,6 +42,7 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   record->identity = identity;
   record->created = next_created_++;
   record->confirmed.store(true, std::memory_order_relaxed);
+  MakeTicketsBad(*record);  // its version is none of any ticket's, nor 0
   by_handle_.emplace(handle, record);
   if (result == AddResult::kHeldBack) {
     record->awaited = awaited;
@@ -110,7 +109,9 @@ HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
       EndWait(*record);
       return {ClaimState::kDead, {}};
     default:
-      return {ClaimState::kParked, {}};
+      if (record->awaited == 0) return {ClaimState::kParked, {}};
+      EndWait(*record);  // it was held back until TakeParked
+      return {ClaimState::kDead, {}};
   }
 }
 
@@ -134,7 +135,11 @@ bool HandleStore::Remove(const Ticket& ticket) {
   MutexLock lock(mutex_);
   Record* record = Redeem(ticket);
   if (record == nullptr) return false;
-  Free(*record);
+  if (record->awaited == 0) {
+    Free(*record);
+  } else {
+    record->state = State::kDead;
+  }
   return true;
 }
 
@@ -146,6 +151,11 @@ std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
     counts_.parked_now -= static_cast<int64_t>(parked.size());
     for (; !parked.empty(); parked.pop_back()) {
       taken.push_back(Issue(*parked.back(), State::kClaimed));
+    }
+  }
+  for (Record& record : records_) {
+    if (record.state == State::kHeldBack) {
+      taken.push_back(Issue(record, State::kClaimed));
     }
   }
   return taken;
@@ -168,13 +178,10 @@ int HandleStore::Invalidate() {
   for (Record& record : records_) {
     switch (record.state) {
       case State::kFree:
-      case State::kDead:
         break;
       case State::kLent:
         EndLoan(record);
         record.awaited = record.version.load(std::memory_order_relaxed);
-        [[fallthrough]];
-      case State::kHeldBack:
         MakeTicketsBad(record);
         record.state = State::kDead;
         break;
@@ -183,6 +190,8 @@ int HandleStore::Invalidate() {
         ++kept;
         [[fallthrough]];
       case State::kClaimed:
+      case State::kDead:
+      case State::kHeldBack:
         Free(record);
         break;
     }
@@ -255,7 +264,7 @@ void HandleStore::EndWait(Record& record) {
   record.awaited = 0;
   if (record.state == State::kHeldBack) {
     PutOnShelf(record);
-  } else {
+  } else if (record.state == State::kDead) {
     Free(record);
   }
 }

@@ -30,7 +30,9 @@
 // kept to answer its owner's Claim. A new handle with the value of a dead one
 // is "held back" until that Claim, and parked by it: else the owner of the dead
 // handle would give back what is another's. A taker who learns that the handle
-// died does the same, in place of the Claim.
+// died does the same, in place of the Claim. The next Invalidate ends the wait:
+// a program that never gives back what was reset would have more and more held
+// back.
 #ifndef HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 #define HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 
@@ -153,7 +155,8 @@ class HandleStore {
   // the caller must not touch the handle either.
   bool Remove(const Ticket& ticket);
 
-  // Claims everything that is parked, or everything that was set aside.
+  // Claims everything that is parked, and what is held back, to be removed; or
+  // everything that was set aside.
   std::vector<Ticket> TakeParked();
   std::vector<Ticket> TakeSetAside();
 
@@ -194,7 +197,8 @@ class HandleStore {
     uint64_t created;  // place in the order of creation
     // Changes, under the lock, whenever tickets become bad; never used again.
     std::atomic<uint64_t> version{0};
-    uint64_t awaited = 0;  // if dead or held back: the version when it was lent
+    // If dead or held back: the version when it was lent. Else 0.
+    uint64_t awaited = 0;
     std::atomic<bool> confirmed{true};  // if lent; set without the lock
     State state = State::kFree;
   };

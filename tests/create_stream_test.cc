@@ -333,6 +333,50 @@ TEST_F(CreateStreamTest, AfterAResetTheOldOwnersDestroyTakesNobodysStream) {
   }
 }
 
+TEST_F(CreateStreamTest, ResetsWhoseOwnersDestroyNothingCostNoMoreEachTime) {
+  hip.ReuseHandles();
+  for (int reset = 0; reset < 10; ++reset) {
+    hip.ClearCalls();
+    for (int i = 0; i < 4; ++i) Create({});
+    EXPECT_LE(hip.Count("hipStreamCreateWithPriority"), 8);
+    EXPECT_LE(hip.LiveStreams(), 8) << "4, and what is held back for 4";
+    hip.ResetDevice(0);
+    cache.Invalidate(0);
+  }
+}
+
+TEST_F(CreateStreamTest, TrimFreesWhatIsHeldBackToo) {
+  hip.ReuseHandles();
+  hipStream_t dead = Create({});
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  hipStream_t alive = Create({});
+  EXPECT_EQ(hip.LiveStreams(), 2)
+      << "one is held back for the dead one's owner";
+  ASSERT_TRUE(cache.Trim(0).ok());
+  EXPECT_EQ(hip.LiveStreams(), 1);
+  EXPECT_TRUE(hip.IsLive(alive));
+  EXPECT_TRUE(DestroyStream(0, dead).ok());
+  EXPECT_TRUE(hip.IsLive(alive));
+}
+
+// HIP has memory for one more stream, and would give it a dead one's handle
+// again and again.
+TEST_F(CreateStreamTest, OutOfMemoryWithADeadOnesHandleEnds) {
+  hip.ReuseHandles();
+  Create({});
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory, /*after=*/1,
+           /*times=*/1);
+  hip.During("hipStreamDestroy", [&] {
+    hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory, /*after=*/1,
+             ScriptedHip::kForever);
+  });
+  EXPECT_THAT(CreateStream({}).status(), IsResourceExhausted());
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 1);
+}
+
 TEST_F(CreateStreamTest, ANewStreamWithADeadOnesHandleIsJustANewStream) {
   hip.ReuseHandles();
   hipStream_t parked = Parked();

@@ -283,7 +283,6 @@ TEST(HandleStoreTest, ANewHandleIsHeldBackUntilTheOwnerOfTheOldOneIsDone) {
     EXPECT_EQ(store.Add(Handle(16), kUrgent, 2), AddResult::kHeldBack);
     EXPECT_EQ(store.GetCounts().lent_now, 0);
     EXPECT_FALSE(store.Take(kUrgent));
-    EXPECT_TRUE(store.TakeParked().empty());
     EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
     EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kParked);
     const Ticket ticket = store.Take(kUrgent);
@@ -292,14 +291,37 @@ TEST(HandleStoreTest, ANewHandleIsHeldBackUntilTheOwnerOfTheOldOneIsDone) {
   }
 }
 
-TEST(HandleStoreTest, WhatIsHeldBackDiesWithTheDeviceToo) {
-  HandleStore store;
-  store.Add(Handle(16), kPlain, 1);
-  store.Invalidate();
-  store.Add(Handle(16), kPlain, 2);
-  EXPECT_EQ(store.Invalidate(), 0);
-  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
-  EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
+// An owner may wait for ever, and more would be held back each time.
+TEST(HandleStoreTest, OwnersAreWaitedForUntilTheNextInvalidate) {
+  for (bool is_held_back : {false, true}) {
+    HandleStore store;
+    store.Add(Handle(16), kPlain, 1);
+    store.Invalidate();
+    if (is_held_back) store.Add(Handle(16), kPlain, 2);
+    EXPECT_EQ(store.Invalidate(), 0);
+    EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kUnknown);
+    EXPECT_EQ(store.Add(Handle(16), kPlain, 3), AddResult::kLent);
+  }
+}
+
+TEST(HandleStoreTest, WhatIsHeldBackIsTakenWithWhatIsParked) {
+  for (bool owner_claims_meanwhile : {false, true}) {
+    HandleStore store;
+    store.Add(Handle(16), kPlain, 1);
+    store.Invalidate();
+    store.Add(Handle(16), kPlain, 2);
+    const std::vector<Ticket> taken = store.TakeParked();
+    ASSERT_EQ(taken.size(), 1u);
+    EXPECT_EQ(taken[0].identity(), 2u);
+    if (owner_claims_meanwhile) {
+      EXPECT_EQ(store.Claim(Handle(16)).state, ClaimState::kDead);
+    }
+    EXPECT_TRUE(store.Remove(taken[0]));
+    EXPECT_FALSE(store.Has(Handle(16)));
+    EXPECT_EQ(store.Add(Handle(16), kPlain, 3),
+              owner_claims_meanwhile ? AddResult::kLent : AddResult::kHeldBack)
+        << "its owner is still waited for";
+  }
 }
 
 TEST(HandleStoreTest, WhatIsForgottenIsUnknownWhoeverHadIt) {

@@ -68,6 +68,16 @@ TEST_F(StreamHandleCacheTest, PrewarmReportsWhatHipSays) {
   EXPECT_EQ(Stats().leased_now, 0);
 }
 
+// It would be what this very call has made.
+TEST_F(StreamHandleCacheTest, PrewarmDestroysNothingToMakeRoom) {
+  hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory, /*after=*/2);
+  EXPECT_THAT(cache.Prewarm({{}, {}, {}}), IsResourceExhausted());
+  EXPECT_EQ(Stats().parked_now, 2) << "what was created by then stays";
+  EXPECT_EQ(hip.Count("hipStreamDestroy"), 0);
+  EXPECT_TRUE(cache.Prewarm({{}, {}, {}}).ok());
+  EXPECT_EQ(Stats().parked_now, 3);
+}
+
 TEST_F(StreamHandleCacheTest, TrimDestroysWhatIsParkedOnTheDevice) {
   hipStream_t lent = Create({0, 0, 0});
   Parked({0, 1, -1});

@@ -42,7 +42,7 @@ struct StreamCacheStats {
   int64_t misses = 0;           // CreateStream created one
   int64_t parked_total = 0;     // times a stream was parked
   int64_t destroyed_total = 0;  // streams destroyed through HIP
-  // Streams that DestroyStream destroyed instead of parking them, because
+  // Streams that DestroyStream did not park, and destroyed if it could, because
   int64_t refused_error = 0;         // a HIP call on them failed
   int64_t refused_capturing = 0;     // of a stream capture, theirs or, in
                                      // HIP 5.6 to 6.0, any
@@ -75,12 +75,13 @@ class StreamHandleCache {
   // Makes sure that as many streams are parked as `keys` names, and creates
   // those that are missing, in the order given. Each of the keys' next
   // CreateStream is then a hit. Checks all keys before it creates anything.
-  // Errors are those of CreateStream, and InvalidArgument where `keys` names
-  // one key more often than the limit allows; what was created by then stays.
+  // InvalidArgument if `keys` names a key more often than the limit allows;
+  // else CreateStream's errors, after which what was created by then stays.
+  // ResourceExhausted comes at once: nothing parked is destroyed to make room.
   [[nodiscard]] absl::Status Prewarm(absl::Span<const StreamKey> keys);
 
-  // Destroys what is parked for the device, the pool's own events too. Returns
-  // the first error, after all have been tried.
+  // Destroys what is parked for the device, or held back (see Invalidate), and
+  // the pool's own events. Returns the first error, after all have been tried.
   [[nodiscard]] absl::Status Trim(int device_ordinal);
 
   // Trims every device.
@@ -88,13 +89,15 @@ class StreamHandleCache {
 
   // Forgets every stream of the device, parked or given out, without a HIP
   // call: for after hipDeviceReset, which destroys them all. A later
-  // DestroyStream of one that was given out does nothing and returns OK; till
-  // then, that is also the answer for a stream from elsewhere that HIP has
-  // given the same handle. A device that does not exist has nothing to forget.
+  // DestroyStream of one that was given out does nothing and returns OK. Until
+  // then, or until the next Invalidate, a new stream to which HIP gives the
+  // same handle is held back, not lent; and DestroyStream answers in that way
+  // for a stream with that handle which the pool did not create. A device that
+  // does not exist has nothing to forget.
   void Invalidate(int device_ordinal);
 
   // How many streams of one key may be parked: 32, or what the environment
-  // variable HIP_STREAM_POOL_MAX_PARKED said when the pool was first used
+  // variable HIP_STREAM_POOL_MAX_PARKED said when that was first asked for
   // (anything but a number from 0 up is reported on stderr and ignored). 0, and
   // any number below, turns parking off. What is parked already stays: see
   // Trim.
