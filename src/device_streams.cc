@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_streams.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 namespace hip_stream_pool {
@@ -81,11 +79,11 @@ DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
       break;
   }
   HipScope hip(ordinal_);
-  StreamFinding finding;
-  bool waited = false;
-  if (hip.entered().ok() &&
-      Park(hip, claim.ticket, max_parked_per_key, finding, waited)) {
-    return waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
+  if (hip.entered().ok()) {
+    const Parking parking = Park(hip, claim.ticket, max_parked_per_key);
+    if (parking.parked) {
+      return parking.waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
+    }
   }
   // Else it was invalidated, and its value may be another stream's by now.
   return store_.Remove(claim.ticket) ? TakenBack::kLeftToCaller
@@ -276,14 +274,12 @@ void DeviceStreams::ParkUnseen(hipStream_t stream) {
 absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
                                           const HandleStore::Ticket& ticket,
                                           int max_parked_per_key) {
-  StreamFinding finding;
-  bool waited = false;
-  if (Park(hip, ticket, max_parked_per_key, finding, waited)) {
-    return absl::OkStatus();
-  }
+  const Parking parking = Park(hip, ticket, max_parked_per_key);
+  if (parking.parked) return absl::OkStatus();
   // From here on, HIP may give the handle's value to a new stream.
   if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
   const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
+  const StreamFinding& finding = parking.finding;
   if (finding.verdict == StreamFinding::kGone) {
     return absl::FailedPreconditionError(
         absl::StrCat("DestroyStream(", ToString(key),
@@ -300,12 +296,14 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   return status;
 }
 
-bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
-                         int max_parked_per_key, StreamFinding& finding,
-                         bool& waited) {
+DeviceStreams::Parking DeviceStreams::Park(HipScope& hip,
+                                           const HandleStore::Ticket& ticket,
+                                           int max_parked_per_key) {
   const auto stream = static_cast<hipStream_t>(ticket.handle());
   HandleStore::Kind read = {};
-  finding = CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
+  bool waited = false;
+  StreamFinding finding =
+      CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
   if (finding.verdict == StreamFinding::kFine) {
     finding = CheckNotCapturing(hip, stream);
   }
@@ -329,7 +327,7 @@ bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
       }
       if (store_.Park(ticket, max_parked_per_key) !=
           HandleStore::ParkResult::kOverLimit) {
-        return true;
+        return {true, waited, finding};
       }
       ++refused_over_limit_;
       break;
@@ -343,7 +341,7 @@ bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
       ++refused_error_;
       break;
   }
-  return false;
+  return {false, waited, finding};
 }
 
 HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {

@@ -98,10 +98,13 @@ class DeviceStreams {
   void ParkUnseen(hipStream_t stream);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
-  // False if the stream must not be parked; then its ticket is still to be
-  // used. `finding` says in which state it was, `waited` whether it had work.
-  bool Park(HipScope& hip, const HandleStore::Ticket& ticket,
-            int max_parked_per_key, StreamFinding& finding, bool& waited);
+  struct Parking {
+    bool parked;  // if not, the ticket is still to be used
+    bool waited;  // the stream had work
+    StreamFinding finding;
+  };
+  Parking Park(HipScope& hip, const HandleStore::Ticket& ticket,
+               int max_parked_per_key);
   HipResult DestroyNow(HipScope& hip, hipStream_t stream);
   HipResult DestroyAll(HipScope& hip,
                        const std::vector<HandleStore::Ticket>& tickets);

@@ -58,6 +58,18 @@ absl::Status GetDevicesWith(int ordinal, Devices** devices) {
                    ", counted from 0"));
 }
 
+absl::Status GetStreamsFor(const StreamKey& key, DeviceStreams** streams) {
+  if (key.flags != hipStreamDefault && key.flags != hipStreamNonBlocking) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no such stream flags: ", ToString(key),
+        "; hipStreamDefault (0) and hipStreamNonBlocking (1) are"));
+  }
+  Devices* devices = nullptr;
+  absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+  if (found.ok()) *streams = devices->streams[key.device_ordinal].get();
+  return found;
+}
+
 StreamCacheStats ReadStats() {
   StreamCacheStats stats;
   if (Devices* devices = KnownDevices()) {

@@ -38,6 +38,9 @@ Devices* KnownDevices();
 // GetDevices, and InvalidArgument if there is no such device among them.
 absl::Status GetDevicesWith(int ordinal, Devices** devices);
 
+// The pool for streams of the key, and InvalidArgument if there can be none.
+absl::Status GetStreamsFor(const StreamKey& key, DeviceStreams** streams);
+
 // What was counted on all devices. Not to be called in a forked child, where
 // another thread's lock may be held for ever.
 StreamCacheStats ReadStats();

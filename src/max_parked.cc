@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "max_parked.h"
 
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -10,14 +11,14 @@
 namespace hip_stream_pool {
 namespace {
 
-constexpr int kDefaultMaxParkedPerKey = 32;
+constexpr int kDefault = 32;
 
-}  // namespace
+std::atomic<int> max_parked{-1};  // not known yet
 
-int MaxParkedFromEnvironment() {
+int ReadEnvironment() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
   const char* text = std::getenv("HIP_STREAM_POOL_MAX_PARKED");
-  if (text == nullptr) return kDefaultMaxParkedPerKey;
+  if (text == nullptr) return kDefault;
   int limit = 0;
   const char* const end = text + std::strlen(text);
   const auto read = std::from_chars(text, end, limit);
@@ -25,10 +26,24 @@ int MaxParkedFromEnvironment() {
     std::fprintf(stderr,
                  "hip-stream-pool: HIP_STREAM_POOL_MAX_PARKED is \"%s\", not a "
                  "number from 0 up; using %d\n",
-                 text, kDefaultMaxParkedPerKey);
-    return kDefaultMaxParkedPerKey;
+                 text, kDefault);
+    return kDefault;
   }
   return limit;
+}
+
+}  // namespace
+
+int MaxParked() {
+  int limit = max_parked.load(std::memory_order_relaxed);
+  if (limit >= 0) return limit;
+  const int read = ReadEnvironment();
+  // What was set meanwhile stands.
+  return max_parked.compare_exchange_strong(limit, read) ? read : limit;
+}
+
+void SetMaxParked(int limit) {
+  max_parked.store(limit, std::memory_order_relaxed);
 }
 
 }  // namespace hip_stream_pool

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many streams of one key may be parked, as the environment says it.
+// How many streams of one key may be parked, in this process.
 #ifndef HIP_STREAM_POOL_SRC_MAX_PARKED_H_
 #define HIP_STREAM_POOL_SRC_MAX_PARKED_H_
 
 namespace hip_stream_pool {
 
-// HIP_STREAM_POOL_MAX_PARKED, or 32. What is no number from 0 up is reported on
-// stderr.
-int MaxParkedFromEnvironment();
+// Until the program has set it, what HIP_STREAM_POOL_MAX_PARKED in the
+// environment says, which is read once, or 32. What is no number from 0 up is
+// reported on stderr.
+int MaxParked();
+void SetMaxParked(int limit);
 
 }  // namespace hip_stream_pool
 

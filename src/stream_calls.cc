@@ -30,11 +30,6 @@ StreamFinding Judge(HipResult result) {
 
 }  // namespace
 
-absl::Status OwnsNothing() {
-  return absl::FailedPreconditionError(
-      "the RocmStream owns no stream: it was moved from, or released");
-}
-
 HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity) {
 #if HIP_STREAM_POOL_HAS_STREAM_GET_ID
   unsigned long long id = 0;  // NOLINT(google-runtime-int)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library asks HIP about a stream, and what the answers mean. Each is
-// asked within a HipScope of the stream's device. What to do with a stream is
-// not decided here.
+// What the library asks HIP about a stream, and what the answers mean. Each but
+// CheckCallersStream is asked within a HipScope of the stream's device. What to
+// do with a stream is not decided here.
 #ifndef HIP_STREAM_POOL_SRC_STREAM_CALLS_H_
 #define HIP_STREAM_POOL_SRC_STREAM_CALLS_H_
 
@@ -34,9 +34,6 @@ struct StreamFinding {
   hipError_t error = hipSuccess;
   Verdict verdict = kFine;
 };
-
-// What a RocmStream answers that was moved from, or released.
-absl::Status OwnsNothing();
 
 // The values that stand for a stream that nobody created: null, legacy (1) and
 // per-thread (2). Some HIP versions dereference them.

@@ -2,7 +2,6 @@
 #include "hip_stream_pool/stream_handle_cache.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -10,43 +9,12 @@
 #include "hip_scope.h"
 #include "max_parked.h"
 #include "process_lifetime.h"
-#include "stream_calls.h"
 
 namespace hip_stream_pool {
-namespace {
-
-absl::Status CheckFlags(const StreamKey& key) {
-  if (key.flags == hipStreamDefault || key.flags == hipStreamNonBlocking) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no such stream flags: ", ToString(key),
-                   "; hipStreamDefault (0) and hipStreamNonBlocking (1) are"));
-}
-
-absl::Status Destroy(int device_ordinal, hipStream_t stream,
-                     int max_parked_per_key) {
-  Devices* devices = nullptr;
-  absl::Status found = GetDevicesWith(device_ordinal, &devices);
-  if (!found.ok()) return found;
-  DeviceStreams& device = *devices->streams[device_ordinal];
-  if (std::optional<absl::Status> destroyed =
-          device.Destroy(stream, max_parked_per_key)) {
-    return *std::move(destroyed);
-  }
-  if (DeviceThatHas(stream)) return AnotherDevicesStream(device_ordinal);
-  return device.DestroyForeign(stream);
-}
-
-}  // namespace
-
 StreamHandleCache& StreamHandleCache::Get() {
-  static StreamHandleCache& cache = *new StreamHandleCache;
+  static StreamHandleCache cache;  // which is nothing but a name
   return cache;
 }
-
-StreamHandleCache::StreamHandleCache()
-    : max_parked_per_key_(MaxParkedFromEnvironment()) {}
 
 absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   if (!MayCallHip()) return NoHipAnyMore();
@@ -57,16 +25,14 @@ absl::Status StreamHandleCache::Prewarm(absl::Span<const StreamKey> keys) {
   };
   std::vector<Order> orders;
   absl::flat_hash_map<StreamKey, int> wanted;
-  const int limit = max_parked_per_key_.load(std::memory_order_relaxed);
+  const int limit = MaxParked();
   for (const StreamKey& key : keys) {
-    if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-    Devices* devices = nullptr;
-    absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
+    DeviceStreams* device = nullptr;
+    absl::Status found = GetStreamsFor(key, &device);
     if (!found.ok()) return found;
-    DeviceStreams& device = *devices->streams[key.device_ordinal];
-    absl::StatusOr<StreamKey> normal = device.Normalize(key);
+    absl::StatusOr<StreamKey> normal = device->Normalize(key);
     if (!normal.ok()) return normal.status();
-    orders.push_back({&device, *normal, ++wanted[*normal]});
+    orders.push_back({device, *normal, ++wanted[*normal]});
     if (orders.back().wanted > limit) {
       return absl::InvalidArgumentError(
           absl::StrCat("Prewarm names {", ToString(*normal), "} more than ",
@@ -110,7 +76,7 @@ void StreamHandleCache::Invalidate(int device_ordinal) {
 }
 
 void StreamHandleCache::SetMaxParkedPerKey(int limit) {
-  max_parked_per_key_.store(std::max(limit, 0), std::memory_order_relaxed);
+  SetMaxParked(std::max(limit, 0));
 }
 
 StreamCacheStats StreamHandleCache::GetStats() const {
@@ -127,27 +93,6 @@ std::string StreamCacheStats::ToString() const {
       " refused_key_mismatch=", refused_key_mismatch,
       " dropped_stale=", dropped_stale, " abandoned=", abandoned,
       " parked_now=", parked_now, " leased_now=", leased_now);
-}
-
-absl::StatusOr<hipStream_t> CreateStream(const StreamKey& key) {
-  if (absl::Status flags = CheckFlags(key); !flags.ok()) return flags;
-  Devices* devices = nullptr;
-  absl::Status found = GetDevicesWith(key.device_ordinal, &devices);
-  if (!found.ok()) return found;
-  return devices->streams[key.device_ordinal]->Create(key);
-}
-
-absl::Status DestroyStream(int device_ordinal, hipStream_t stream) {
-  if (IsSpecialStream(stream)) {
-    return absl::InvalidArgumentError(
-        "DestroyStream: the null, legacy and per-thread streams are HIP's own");
-  }
-  if (!MayCallHip()) return absl::OkStatus();
-  const int limit = StreamHandleCache::Get().max_parked_per_key_.load(
-      std::memory_order_relaxed);
-  absl::Status status = Destroy(device_ordinal, stream, limit);
-  // That exit has begun meanwhile is nobody's concern.
-  return status.ok() || MayCallHip() ? status : absl::OkStatus();
 }
 
 }  // namespace hip_stream_pool

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hip_stream_pool/tracked_buffer.h"
 
-#include <utility>
-
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "hip/hip_runtime_api.h"
@@ -10,7 +8,6 @@
 #include "mutex.h"
 #include "process_lifetime.h"
 #include "sequencing_state.h"
-#include "stream_calls.h"
 
 namespace hip_stream_pool {
 

@@ -23,7 +23,6 @@
 #ifndef HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
 #define HIP_STREAM_POOL_STREAM_HANDLE_CACHE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -107,12 +106,8 @@ class StreamHandleCache {
   StreamCacheStats GetStats() const;
 
  private:
-  friend absl::Status DestroyStream(int device_ordinal, hipStream_t stream);
-
-  StreamHandleCache();
-  ~StreamHandleCache() = delete;
-
-  std::atomic<int> max_parked_per_key_;
+  StreamHandleCache() = default;
+  ~StreamHandleCache() = default;
 };
 
 }  // namespace hip_stream_pool

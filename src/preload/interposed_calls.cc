@@ -4,8 +4,6 @@
 // that knows nothing of the pool. What the program can see stays HIP's: where
 // the pool can't or needn't answer, HIP itself is called as the program called
 // it, and its answer, last error included, is the answer.
-#include <atomic>
-#include <cstddef>
 #include <tuple>
 
 #include "absl/status/statusor.h"
@@ -52,16 +50,6 @@ class NextCall {
 // In the function that the program called.
 #define NEXT_CALL(function, ...) \
   NextCall(#function, __builtin_return_address(0), function, ##__VA_ARGS__)
-
-int MaxParked() {
-  static std::atomic<int> known{-1};
-  int limit = known.load(std::memory_order_relaxed);
-  if (limit < 0) {
-    limit = MaxParkedFromEnvironment();
-    known.store(limit, std::memory_order_relaxed);
-  }
-  return limit;
-}
 
 // nullptr if no stream is to be taken from the pool.
 const RealHip* HipToCreateOn() {

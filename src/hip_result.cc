@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hip_scope.h"
+#include "hip_result.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "process_lifetime.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -75,6 +76,11 @@ absl::Status NoHipAnyMore() {
       IsForkedChild()
           ? "HIP does not work in a child that was forked after it had started"
           : "the process exits; HIP may be gone already");
+}
+
+absl::Status OwnsNothing() {
+  return absl::FailedPreconditionError(
+      "the RocmStream owns no stream: it was moved from, or released");
 }
 
 }  // namespace hip_stream_pool
