@@ -7,7 +7,7 @@
 
 # What the build needs: Debian's package, and what shows that it is there, be it
 # from that package, from ROCm's own in /opt/rocm, or from anywhere in
-# CMAKE_PREFIX_PATH. A command, or a file under a prefix.
+# CMAKE_PREFIX_PATH. A command, or a file under a prefix; a pattern will do.
 # shellcheck disable=SC2034 # used where this is sourced
 readonly BUILD_NEEDS=(
   "g++               command c++"
@@ -25,7 +25,7 @@ readonly BUILD_NEEDS=(
 # shellcheck disable=SC2034
 readonly CLANG_NEEDS=(
   "clang             command clang++"
-  "libclang-rt-dev   file    lib/clang/14/lib/linux"
+  "libclang-rt-dev   file    lib/clang/*/lib/linux"
 )
 
 ROCM=${ROCM_PATH:-/opt/rocm}
@@ -44,7 +44,7 @@ is_there() {  # command NAME | file PATH
   local prefix prefixes
   IFS=: read -ra prefixes <<< "/usr:/usr/local:${CMAKE_PREFIX_PATH:-}"
   for prefix in "${prefixes[@]}"; do
-    [[ -n $prefix && -e $prefix/$2 ]] && return
+    [[ -n $prefix ]] && compgen -G "$prefix/$2" > /dev/null && return
   done
   return 1
 }

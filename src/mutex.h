@@ -6,8 +6,8 @@
 // adds to HIP's calls (bench/README.md). It has the annotations that clang's
 // -Wthread-safety checks.
 //
-// Who finds it locked waits, longer each time, and then lets others run: the
-// holder may have been preempted.
+// A thread that finds it locked spins with growing pauses, then yields, then
+// sleeps: the holder may have been preempted.
 #ifndef HIP_STREAM_POOL_SRC_MUTEX_H_
 #define HIP_STREAM_POOL_SRC_MUTEX_H_
 

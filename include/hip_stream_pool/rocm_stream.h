@@ -15,8 +15,9 @@
 // each naming the HIP call:
 //   FailedPrecondition  this owns nothing (moved from, released); the call
 //                       would break a stream capture; HIP does not know the
-//                       stream or the event, or it is another device's; the
-//                       process exits, or is a forked child
+//                       stream or the event (from HIP 7.0 that is undefined
+//                       behavior), or it is another device's; the process
+//                       exits, or is a forked child
 //   InvalidArgument     no such device
 //   ResourceExhausted   the device is out of memory
 //   Internal            any other error of HIP

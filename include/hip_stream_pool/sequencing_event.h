@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SequencingEvent says when work on one stream is done, to those who go on with
-// its result on another. That the reader's own stream "has moved past" a point
-// says nothing of it. The event exists before the work is enqueued, so a reader
-// can't come too early: it waits until the event is recorded, and then has its
-// stream wait for the work.
+// its result on another. How far the reader's own stream has got says nothing
+// about work on another one. The event exists before the work is enqueued, so a
+// reader can't come too early: it waits until the event is recorded, and then
+// has its stream wait for the work.
 //
 //   auto written = SequencingEvent::Create();
 //   worker.Schedule([=, &h2d] {
@@ -17,8 +17,11 @@
 // The pointer that Create returns is a promise to record the event. If all its
 // copies go before that was done, the event fails, and whoever waits hears of
 // it. A TrackedBuffer is not a copy, nor is the pointer that it gives. A
-// callback must not hold one: an event that is never recorded would keep its
-// callback, and that the event.
+// callback must not hold this pointer: an event that is never recorded would
+// keep the callback, and the callback the event.
+//
+// Once the producer is released its work is done, so the event is complete;
+// what the release has heard of the work is then the event's error.
 //
 // All members may be called from any thread; none makes a HIP call while a lock
 // is held. A forked child runs no callback of its parent's. Errors, unless
@@ -26,9 +29,9 @@
 //   the producer's      that of SetError; of the HIP call that recorded the
 //                       event; of the work, where HIP reports it; Cancelled if
 //                       the promise was dropped
-//   FailedPrecondition  the stream owns nothing, or is in a stream capture,
-//                       which this would break; the process exits, or is a
-//                       forked child
+//   FailedPrecondition  a stream owns nothing; the producer or the consumer is
+//                       in a stream capture, which this would break; the
+//                       process exits, or is a forked child
 //   Internal            any other error of HIP
 #ifndef HIP_STREAM_POOL_SEQUENCING_EVENT_H_
 #define HIP_STREAM_POOL_SEQUENCING_EVENT_H_
@@ -57,18 +60,19 @@ class SequencingEvent {
   // ever.
   absl::Status RecordOn(const RocmStream& producer);
 
-  // The work failed before it could be enqueued: so fails every wait. An OK
-  // status is InvalidArgument. FailedPrecondition as above.
+  // Fails the event because its work could not be enqueued; every wait then
+  // returns the error. An OK status is InvalidArgument. FailedPrecondition as
+  // above.
   absl::Status SetError(absl::Status error);
 
-  // Nothing while the event is not recorded; then whether the work is done. A
-  // failed event has nothing left to wait for: true. Never blocks.
+  // Nothing while the event is not recorded; then whether the work is known to
+  // be done. A failed event has nothing left to wait for: true. Never blocks.
   std::optional<bool> TryIsComplete() const;
 
   // Later work on the consumer waits for the event. Blocks the host until the
-  // event is recorded, and no longer: not to be called on the thread that is to
-  // record it. Nothing is enqueued if the work is done, or is the consumer's
-  // own (its lease's: see RocmStream::id).
+  // event is recorded, and while the producer is being released: not to be
+  // called on the thread that is to record it. Nothing is enqueued if the work
+  // is done, or is the consumer's own (its lease's: see RocmStream::id).
   absl::Status WaitOn(const RocmStream& consumer) const;
 
   // Waits until the event is recorded and its work done.

@@ -118,7 +118,8 @@ class StreamContext {
   // Runs work(stream()) on the internal stream, also inside the scope of an
   // external one, and waits for what it enqueued; RunAsync runs it on the
   // caller's stream and waits for nothing. The context's device is current
-  // meanwhile, and the caller's given back. Returns the first error, of the
+  // meanwhile, and the caller's given back; the work leaves the device as it
+  // finds it. Returns the first error, of the
   // work before others.
   absl::Status Run(absl::FunctionRef<absl::Status(hipStream_t)> work);
   absl::Status RunAsync(hipStream_t external,

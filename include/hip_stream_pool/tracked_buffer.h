@@ -77,18 +77,22 @@ class TrackedBuffer {
 
 // Enqueues the copy on the stream, and returns the event of its end, which is
 // the producer event of `to` already when the copy is enqueued. `from` must
-// stay as it is until then. Errors, after which nothing is enqueued:
+// stay as it is until the copy is done. Errors that change nothing:
 //   InvalidArgument     nullptr, or more bytes than `to` has
-//   FailedPrecondition  `to` has a producer event
-// After any other error (see SequencingEvent) the event has failed with it, and
-// the copy may be under way all the same: only the stream knows when it ends.
+//   FailedPrecondition  `to` has a producer event; the stream owns nothing; a
+//                       forked child
+// After any other error (see SequencingEvent; FailedPrecondition too, if the
+// stream is in a capture) `to` has its producer event, which has failed with
+// that error; and the copy may be under way all the same: only the stream knows
+// when it ends.
 absl::StatusOr<std::shared_ptr<SequencingEvent>> CopyHostToDevice(
     const TrackedBuffer& to, const void* from, size_t size,
     const RocmStream& h2d);
 
 // Likewise, from memory of the same device or of another. The stream waits for
 // the producer event of `from`, for which this can block the host: see WaitOn.
-// If that event has failed, so has this one.
+// If that event has failed, so has this one. InvalidArgument also if `from` has
+// fewer bytes, or shares its memory's event with `to`.
 absl::StatusOr<std::shared_ptr<SequencingEvent>> CopyDeviceToDevice(
     const TrackedBuffer& to, const TrackedBuffer& from, size_t size,
     const RocmStream& d2d);

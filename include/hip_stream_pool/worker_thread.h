@@ -31,9 +31,9 @@ class WorkerThread {
   explicit WorkerThread(std::string name);
 
   // Runs what is queued, and what those tasks schedule, and joins the thread.
-  // On the worker itself, where nothing can be joined, it leaves that to the
-  // thread, which then ends by itself; tasks that are left must then not use
-  // this object. Not to be called in a forked child, which has no such thread.
+  // If a task of this worker calls it, it detaches the thread, which runs what
+  // is queued and ends; those tasks must not use this object. Not to be called
+  // in a forked child, which has no such thread.
   ~WorkerThread();
 
   WorkerThread(const WorkerThread&) = delete;
