@@ -70,8 +70,8 @@ class HipFailureTest : public PoolTest {
       return made.status();
     };
     const auto owners = [this] {
-      owner_ = *RocmStream::Create({0, 0, 0});
-      other_ = *RocmStream::Create({1, 0, 0});
+      owner_ = MakeStream({0, 0, 0});
+      other_ = MakeStream({1, 0, 0});
     };
     const auto context = [this] {
       context_ = *StreamContext::Create({0, 0, 0});
@@ -145,7 +145,7 @@ class HipFailureTest : public PoolTest {
          [this] { return owner_->DoHostCallback([] {}); }},
         {"release with a hook",
          [this] {
-           owner_ = *RocmStream::Create({0, 0, 0});
+           owner_ = MakeStream({0, 0, 0});
            owner_->OnRelease([](hipStream_t) {});
          },
          [this] { return owner_->Release(); }},

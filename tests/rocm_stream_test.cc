@@ -26,11 +26,6 @@ static_assert(std::is_nothrow_move_assignable_v<RocmStream>);
 
 class RocmStreamTest : public PoolTest {
  protected:
-  RocmStream Make(const StreamKey& key = {}) {
-    absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
-    EXPECT_TRUE(stream.ok()) << stream.status();
-    return *std::move(stream);
-  }
   RocmStream Borrow(int device, hipStream_t external) {
     absl::StatusOr<RocmStream> stream = RocmStream::Borrow(device, external);
     EXPECT_TRUE(stream.ok()) << stream.status();
@@ -41,7 +36,7 @@ class RocmStreamTest : public PoolTest {
 TEST_F(RocmStreamTest, GivesItsStreamBackWhenItIsDestroyed) {
   hipStream_t handle;
   {
-    RocmStream stream = Make({1, hipStreamNonBlocking, -1});
+    RocmStream stream = MakeStream({1, hipStreamNonBlocking, -1});
     handle = stream.handle();
     EXPECT_EQ(stream.device_ordinal(), 1);
     EXPECT_FALSE(stream.is_borrowed());
@@ -49,7 +44,7 @@ TEST_F(RocmStreamTest, GivesItsStreamBackWhenItIsDestroyed) {
   }
   EXPECT_EQ(Stats().leased_now, 0);
   EXPECT_EQ(Stats().parked_now, 1);
-  EXPECT_EQ(Make({1, hipStreamNonBlocking, -1}).handle(), handle);
+  EXPECT_EQ(MakeStream({1, hipStreamNonBlocking, -1}).handle(), handle);
 }
 
 TEST_F(RocmStreamTest, CreateReportsWhatThePoolSays) {
@@ -57,11 +52,11 @@ TEST_F(RocmStreamTest, CreateReportsWhatThePoolSays) {
 }
 
 TEST_F(RocmStreamTest, EveryLeaseOfAHandleHasItsOwnId) {
-  RocmStream first = Make();
+  RocmStream first = MakeStream();
   const uint64_t id = first.id();
   const hipStream_t handle = first.handle();
   ASSERT_TRUE(first.Release().ok());
-  RocmStream second = Make();
+  RocmStream second = MakeStream();
   EXPECT_EQ(second.handle(), handle);
   EXPECT_NE(second.id(), id);
   EXPECT_NE(second.id(), 0u);
@@ -69,7 +64,7 @@ TEST_F(RocmStreamTest, EveryLeaseOfAHandleHasItsOwnId) {
 }
 
 TEST_F(RocmStreamTest, AMovedFromStreamOwnsNothing) {
-  RocmStream from = Make();
+  RocmStream from = MakeStream();
   const hipStream_t handle = from.handle();
   const uint64_t id = from.id();
   RocmStream to = std::move(from);
@@ -92,8 +87,8 @@ TEST_F(RocmStreamTest, AMovedFromStreamOwnsNothing) {
 }
 
 TEST_F(RocmStreamTest, AssigningToALiveStreamGivesThatOneBack) {
-  RocmStream a = Make();
-  RocmStream b = Make();
+  RocmStream a = MakeStream();
+  RocmStream b = MakeStream();
   const hipStream_t handle_b = b.handle();
   a = std::move(b);
   EXPECT_EQ(a.handle(), handle_b);
@@ -102,7 +97,7 @@ TEST_F(RocmStreamTest, AssigningToALiveStreamGivesThatOneBack) {
 }
 
 TEST_F(RocmStreamTest, AssigningAStreamToItselfChangesNothing) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   const hipStream_t handle = stream.handle();
   RocmStream& alias = stream;
   stream = std::move(alias);
@@ -153,7 +148,7 @@ TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
 }
 
 TEST_F(RocmStreamTest, IsIdleNeverWaits) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   EXPECT_TRUE(*stream.IsIdle());
   hip.SetBusy(stream.handle());
   EXPECT_FALSE(*stream.IsIdle());
@@ -164,7 +159,7 @@ TEST_F(RocmStreamTest, IsIdleNeverWaits) {
 
 TEST_F(RocmStreamTest, NeitherIsIdleNorBlockingEndsTheStreamsOwnCapture) {
   StartOver(Behavior::kHip62);
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
   EXPECT_THAT(stream.IsIdle().status(), IsFailedPrecondition());
   EXPECT_THAT(stream.BlockHostUntilDone(), IsFailedPrecondition());
@@ -176,16 +171,16 @@ TEST_F(RocmStreamTest, EventsAreRecordedAndWaitedForOnTheStreamsDevice) {
   hipEvent_t event = nullptr;
   ASSERT_EQ(hipEventCreateWithFlags(&event, 0), hipSuccess);
   scripted_hip::SetCurrentDevice(kCallersDevice);
-  RocmStream producer = Make({1, 0, 0});
-  RocmStream consumer = Make({0, 0, 0});
+  RocmStream producer = MakeStream({1, 0, 0});
+  RocmStream consumer = MakeStream({0, 0, 0});
   EXPECT_TRUE(producer.RecordEvent(event).ok());
   EXPECT_TRUE(consumer.WaitFor(event).ok());
   EXPECT_FALSE(consumer.RecordEvent(event).ok()) << "another device's event";
 }
 
 TEST_F(RocmStreamTest, WaitingForAnotherStreamUsesAPooledEvent) {
-  RocmStream producer = Make({1, 0, 0});
-  RocmStream consumer = Make({0, 0, 0});
+  RocmStream producer = MakeStream({1, 0, 0});
+  RocmStream consumer = MakeStream({0, 0, 0});
   hip.ClearCalls();
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(consumer.WaitFor(producer).ok());
@@ -196,8 +191,8 @@ TEST_F(RocmStreamTest, WaitingForAnotherStreamUsesAPooledEvent) {
 }
 
 TEST_F(RocmStreamTest, AnEventThatACaptureKnowsIsNeitherDestroyedNorReused) {
-  RocmStream producer = Make({0, 0, 0});
-  RocmStream consumer = Make({0, 0, 0});
+  RocmStream producer = MakeStream({0, 0, 0});
+  RocmStream consumer = MakeStream({0, 0, 0});
   hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusActive);
   EXPECT_TRUE(consumer.WaitFor(producer).ok());
   EXPECT_TRUE(cache.Trim(0).ok());
@@ -208,8 +203,8 @@ TEST_F(RocmStreamTest, AnEventThatACaptureKnowsIsNeitherDestroyedNorReused) {
 }
 
 TEST_F(RocmStreamTest, ACaptureIsNotMadeToWaitForWhatIsOutsideOfIt) {
-  RocmStream producer = Make({0, 0, 0});
-  RocmStream consumer = Make({0, 0, 0});
+  RocmStream producer = MakeStream({0, 0, 0});
+  RocmStream consumer = MakeStream({0, 0, 0});
   hip.SetCaptureStatus(consumer.handle(), hipStreamCaptureStatusActive);
   EXPECT_THAT(consumer.WaitFor(producer), IsFailedPrecondition());
   EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
@@ -219,21 +214,21 @@ TEST_F(RocmStreamTest, ACaptureIsNotMadeToWaitForWhatIsOutsideOfIt) {
 }
 
 TEST_F(RocmStreamTest, EmptyCallbacksAndHooksDoNothing) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   EXPECT_THAT(stream.DoHostCallback(nullptr), IsInvalidArgument());
   stream.OnRelease(nullptr);
   EXPECT_TRUE(stream.Release().ok());
 }
 
 TEST_F(RocmStreamTest, WaitingForItselfMakesNoHipCall) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   hip.ClearCalls();
   EXPECT_TRUE(stream.WaitFor(stream).ok());
   EXPECT_THAT(hip.Calls(), IsEmpty());
 }
 
 TEST_F(RocmStreamTest, AHostCallbackRunsOnce) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   int runs = 0;
   ASSERT_TRUE(stream.DoHostCallback([&] { ++runs; }).ok());
   EXPECT_EQ(runs, 0);
@@ -243,7 +238,7 @@ TEST_F(RocmStreamTest, AHostCallbackRunsOnce) {
 }
 
 TEST_F(RocmStreamTest, AHostCallbackThatCannotBeEnqueuedIsDropped) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   auto held = std::make_shared<int>(0);
   hip.Fail("hipStreamAddCallback", hipErrorLaunchFailure);
   hip.Fail("hipLaunchHostFunc", hipErrorLaunchFailure);
@@ -254,7 +249,7 @@ TEST_F(RocmStreamTest, AHostCallbackThatCannotBeEnqueuedIsDropped) {
 }
 
 TEST_F(RocmStreamTest, AHostCallbackInACaptureIsRefused) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
   hip.ClearCalls();
   EXPECT_THAT(stream.DoHostCallback([] {}), IsFailedPrecondition());
@@ -264,7 +259,7 @@ TEST_F(RocmStreamTest, AHostCallbackInACaptureIsRefused) {
 
 TEST_F(RocmStreamTest, HooksRunOnceTheWorkIsDoneAndBeforeTheHandleIsParked) {
   std::vector<std::string> events;
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   const hipStream_t handle = stream.handle();
   hip.SetBusy(handle);
   stream.OnRelease([&](hipStream_t given) {
@@ -281,10 +276,10 @@ TEST_F(RocmStreamTest, HooksRunOnceTheWorkIsDoneAndBeforeTheHandleIsParked) {
 }
 
 TEST_F(RocmStreamTest, HooksMayCreateAndReleaseStreams) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   const hipStream_t handle = stream.handle();
   stream.OnRelease([&](hipStream_t) {
-    RocmStream other = Make();
+    RocmStream other = MakeStream();
     EXPECT_NE(other.handle(), handle);
     EXPECT_TRUE(cache.TrimAll().ok());
   });
@@ -294,7 +289,7 @@ TEST_F(RocmStreamTest, HooksMayCreateAndReleaseStreams) {
 
 #ifdef __cpp_exceptions
 TEST_F(RocmStreamTest, AHookThatThrowsLosesNothing) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   int ran = 0;
   stream.OnRelease([&](hipStream_t) { ++ran; });
   stream.OnRelease([](hipStream_t) { throw std::runtime_error("hook"); });
@@ -308,11 +303,11 @@ TEST_F(RocmStreamTest, AHookThatThrowsLosesNothing) {
 
 TEST_F(RocmStreamTest, HooksGoWithTheStreamWhenItIsMoved) {
   int ran = 0;
-  RocmStream from = Make();
+  RocmStream from = MakeStream();
   from.OnRelease([&](hipStream_t) { ++ran; });
   RocmStream to = std::move(from);
   from.OnRelease([&](hipStream_t) { ran += 100; });  // owns nothing: dropped
-  from = Make();
+  from = MakeStream();
   ASSERT_TRUE(from.Release().ok());
   EXPECT_EQ(ran, 0);
   ASSERT_TRUE(to.Release().ok());
@@ -320,7 +315,7 @@ TEST_F(RocmStreamTest, HooksGoWithTheStreamWhenItIsMoved) {
 }
 
 TEST_F(RocmStreamTest, ReleaseReportsWorkThatFailed) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
   hip.Fail("hipStreamSynchronize", hipErrorLaunchFailure);
   absl::Status released = stream.Release();
@@ -332,7 +327,7 @@ TEST_F(RocmStreamTest, ReleaseReportsWorkThatFailed) {
 }
 
 TEST_F(RocmStreamTest, ReleaseReportsAFailedWaitAndGivesTheHandleBack) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   int ran = 0;
   stream.OnRelease([&](hipStream_t) { ++ran; });
   hip.Fail("hipStreamSynchronize", hipErrorLaunchFailure);

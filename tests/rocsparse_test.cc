@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_context.h"
@@ -24,8 +25,8 @@ absl::Status ToStatus(rocsparse_status status) {
 class RocsparseTest : public ::testing::Test {
  protected:
   RocsparseTest() {
-    EXPECT_EQ(hipSuccess, hipSetDevice(0));
-    EXPECT_EQ(hipSuccess, hipStreamCreateWithFlags(&callers_, 0));
+    EXPECT_HIP(hipSetDevice(0));
+    EXPECT_HIP(hipStreamCreateWithFlags(&callers_, 0));
     EXPECT_EQ(rocsparse_status_success, rocsparse_create_handle(&library_));
     context_ = *StreamContext::Create({0, hipStreamNonBlocking, 0});
     EXPECT_TRUE(context_
@@ -39,7 +40,7 @@ class RocsparseTest : public ::testing::Test {
   ~RocsparseTest() override {
     context_.reset();
     EXPECT_EQ(rocsparse_status_success, rocsparse_destroy_handle(library_));
-    EXPECT_EQ(hipSuccess, hipStreamDestroy(callers_));
+    EXPECT_HIP(hipStreamDestroy(callers_));
   }
 
   hipStream_t LibrarysStream() {

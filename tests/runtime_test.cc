@@ -14,6 +14,7 @@
 
 #include "gmock/gmock.h"
 #include "gpu/held_streams.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_over_cuda/hip_over_cuda.h"
@@ -27,15 +28,6 @@ namespace hip_stream_pool {
 namespace {
 
 using ::testing::ElementsAre;
-
-#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
-#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
-
-int DeviceCount() {
-  int count = 0;
-  EXPECT_HIP(hipGetDeviceCount(&count));
-  return count;
-}
 
 class RuntimeTest : public ::testing::Test {
  protected:
@@ -177,11 +169,10 @@ TEST_F(RuntimeTest, TheCallersDeviceIsGivenBack) {
 TEST_F(RuntimeTest, PendingCallbacksRunOnceBeforeTheStreamIsLentAgain) {
   std::atomic<int> runs{0};
   for (int i = 0; i < 20; ++i) {
-    absl::StatusOr<RocmStream> stream = RocmStream::Create({});
-    ASSERT_TRUE(stream.ok());
+    RocmStream stream = MakeStream();
     ASSERT_EQ(runs, i) << "the stream's last user is done";
     ASSERT_TRUE(stream
-                    ->DoHostCallback([&] {
+                    .DoHostCallback([&] {
                       std::this_thread::sleep_for(std::chrono::milliseconds(5));
                       ++runs;
                     })
@@ -423,24 +414,23 @@ TEST_F(SimulatedRuntimeTest, TrimGivesTheMemoryBack) {
 
 TEST_F(RuntimeTest, AStreamWaitsForAnotherOnTheSameOrAnotherDevice) {
   for (int device : {0, DeviceCount() - 1}) {
-    absl::StatusOr<RocmStream> producer = RocmStream::Create({0, 1, 0});
-    absl::StatusOr<RocmStream> consumer = RocmStream::Create({device, 1, 0});
-    ASSERT_TRUE(producer.ok() && consumer.ok());
+    RocmStream producer = MakeStream({0, 1, 0});
+    RocmStream consumer = MakeStream({device, 1, 0});
     void* memory = nullptr;
     ASSERT_HIP(hipSetDevice(0));
     ASSERT_HIP(hipMalloc(&memory, 64));
     std::atomic<bool> done{false};
     {
-      HeldStreams hold({producer->handle()});
-      ASSERT_HIP(hipMemsetAsync(memory, 1, 64, producer->handle()));
-      ASSERT_TRUE(consumer->WaitFor(*producer).ok());
-      ASSERT_TRUE(consumer->DoHostCallback([&] { done = true; }).ok());
-      EXPECT_FALSE(*producer->IsIdle());
-      EXPECT_FALSE(*consumer->IsIdle());
+      HeldStreams hold({producer.handle()});
+      ASSERT_HIP(hipMemsetAsync(memory, 1, 64, producer.handle()));
+      ASSERT_TRUE(consumer.WaitFor(producer).ok());
+      ASSERT_TRUE(consumer.DoHostCallback([&] { done = true; }).ok());
+      EXPECT_FALSE(*producer.IsIdle());
+      EXPECT_FALSE(*consumer.IsIdle());
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       EXPECT_FALSE(done);
     }
-    EXPECT_TRUE(consumer->BlockHostUntilDone().ok());
+    EXPECT_TRUE(consumer.BlockHostUntilDone().ok());
     EXPECT_TRUE(done);
     EXPECT_HIP(hipFree(memory));
   }
@@ -456,11 +446,7 @@ TEST_F(RuntimeTest, NoStreamIsLostWhileAnotherThreadWaitsForTheDevice) {
       EXPECT_HIP(hipMalloc(&memory, 64));
       for (int round = 0; round < 500; ++round) {
         std::vector<RocmStream> streams;
-        for (int i = 0; i < 8; ++i) {
-          absl::StatusOr<RocmStream> stream = RocmStream::Create({});
-          ASSERT_TRUE(stream.ok()) << stream.status();
-          streams.push_back(*std::move(stream));
-        }
+        for (int i = 0; i < 8; ++i) streams.push_back(MakeStream());
         for (RocmStream& stream : streams) {
           EXPECT_HIP(hipMemsetAsync(memory, 1, 64, stream.handle()));
           EXPECT_TRUE(stream.WaitFor(streams[0]).ok());
@@ -485,13 +471,12 @@ TEST_F(RuntimeTest, BytesArriveThroughAPooledStream) {
   ASSERT_HIP(hipMalloc(&device, kSize));
   for (int round = 1; round <= 3; ++round) {
     std::fill(from.begin(), from.end(), round);
-    absl::StatusOr<RocmStream> stream = RocmStream::Create({});
-    ASSERT_TRUE(stream.ok());
+    RocmStream stream = MakeStream();
     ASSERT_HIP(hipMemcpyAsync(device, from.data(), kSize, hipMemcpyHostToDevice,
-                              stream->handle()));
+                              stream.handle()));
     ASSERT_HIP(hipMemcpyAsync(to.data(), device, kSize, hipMemcpyDeviceToHost,
-                              stream->handle()));
-    ASSERT_TRUE(stream->BlockHostUntilDone().ok());
+                              stream.handle()));
+    ASSERT_TRUE(stream.BlockHostUntilDone().ok());
     EXPECT_EQ(to, from);
   }
   EXPECT_HIP(hipFree(device));

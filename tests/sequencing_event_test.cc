@@ -33,8 +33,8 @@ class SequencingEventTest : public SequencingTest {};
 // Once.
 
 TEST_F(SequencingEventTest, ASecondRecordIsRefusedAndTheFirstStands) {
-  RocmStream first = Make();
-  RocmStream second = Make();
+  RocmStream first = MakeStream();
+  RocmStream second = MakeStream();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(first).ok());
   hip.SetBusy(first.handle());
@@ -48,7 +48,7 @@ TEST_F(SequencingEventTest, ASecondRecordIsRefusedAndTheFirstStands) {
 }
 
 TEST_F(SequencingEventTest, NothingFollowsAnErrorThatWasSet) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
   EXPECT_THAT(event->SetError(absl::OkStatus()), IsInvalidArgument());
   EXPECT_EQ(event->TryIsComplete(), std::nullopt);
@@ -63,7 +63,7 @@ TEST_F(SequencingEventTest, NothingFollowsAnErrorThatWasSet) {
 }
 
 TEST_F(SequencingEventTest, OfManyThreadsThatRecordOrFailItOneSucceeds) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   for (int round = 0; round < 50; ++round) {
     auto event = SequencingEvent::Create();
     std::atomic<int> callbacks{0};
@@ -87,7 +87,7 @@ TEST_F(SequencingEventTest, OfManyThreadsThatRecordOrFailItOneSucceeds) {
 // Whether it is done, without blocking.
 
 TEST_F(SequencingEventTest, UnknownBusyAndCompleteAreThreeAnswers) {
-  RocmStream stream = Make();
+  RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
   auto event = SequencingEvent::Create();
   hip.ClearCalls();
@@ -110,7 +110,7 @@ TEST_F(SequencingEventTest, AFailedEventIsComplete) {
 }
 
 TEST_F(SequencingEventTest, TryAnswersWhileTheWorkerThatIsToRecordIsStuck) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
   Gate gate;
   std::promise<void> stuck;
@@ -133,8 +133,8 @@ TEST_F(SequencingEventTest, TryAnswersWhileTheWorkerThatIsToRecordIsStuck) {
 // Waiting.
 
 TEST_F(SequencingEventTest, AWaiterWaitsForTheRecordAndNotForTheWork) {
-  const RocmStream producer = Make({1, 0, 0});
-  const RocmStream consumer = Make({0, 0, 0});
+  const RocmStream producer = MakeStream({1, 0, 0});
+  const RocmStream consumer = MakeStream({0, 0, 0});
   hip.SetBusy(producer.handle(), /*for_ever=*/true);
   auto event = SequencingEvent::Create();
   std::future<absl::Status> waited =
@@ -151,10 +151,11 @@ TEST_F(SequencingEventTest, AWaiterWaitsForTheRecordAndNotForTheWork) {
 }
 
 TEST_F(SequencingEventTest, ManyWaitersOnManyThreadsAllWait) {
-  const RocmStream producer = Make();
+  const RocmStream producer = MakeStream();
   hip.SetBusy(producer.handle());
   std::vector<RocmStream> consumers;
-  for (int i = 0; i < 8; ++i) consumers.push_back(Make({i % kDevices, 0, 0}));
+  for (int i = 0; i < 8; ++i)
+    consumers.push_back(MakeStream({i % kDevices, 0, 0}));
   auto event = SequencingEvent::Create();
   std::vector<std::future<absl::Status>> waits;
   for (const RocmStream& consumer : consumers) {
@@ -168,7 +169,7 @@ TEST_F(SequencingEventTest, ManyWaitersOnManyThreadsAllWait) {
 }
 
 TEST_F(SequencingEventTest, OnTheProducersLeaseAWaitMakesNoHipCall) {
-  RocmStream producer = Make();
+  RocmStream producer = MakeStream();
   hip.SetBusy(producer.handle());
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
@@ -180,8 +181,8 @@ TEST_F(SequencingEventTest, OnTheProducersLeaseAWaitMakesNoHipCall) {
 }
 
 TEST_F(SequencingEventTest, ForWorkThatIsDoneNoWaitIsEnqueued) {
-  const RocmStream producer = Make({0, 0, 0});
-  const RocmStream consumer = Make({1, 0, 0});
+  const RocmStream producer = MakeStream({0, 0, 0});
+  const RocmStream consumer = MakeStream({1, 0, 0});
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
   hip.ClearCalls();
@@ -198,7 +199,7 @@ TEST_F(SequencingEventTest, ForWorkThatIsDoneNoWaitIsEnqueued) {
 // then, or none any more.
 TEST_F(SequencingEventTest, NothingIsAskedAboutAStreamThatWasGivenBack) {
   for (const bool destroyed : {false, true}) {
-    RocmStream producer = Make();
+    RocmStream producer = MakeStream();
     const hipStream_t handle = producer.handle();
     auto event = SequencingEvent::Create();
     ASSERT_TRUE(event->RecordOn(producer).ok());
@@ -210,7 +211,7 @@ TEST_F(SequencingEventTest, NothingIsAskedAboutAStreamThatWasGivenBack) {
     if (destroyed) {
       ASSERT_TRUE(cache.TrimAll().ok());
     }
-    const RocmStream next = Make();
+    const RocmStream next = MakeStream();
     ASSERT_EQ(next.handle() == handle, !destroyed);
     hip.SetCaptureStatus(next.handle(), hipStreamCaptureStatusActive);
     hip.ClearCalls();
@@ -223,8 +224,8 @@ TEST_F(SequencingEventTest, NothingIsAskedAboutAStreamThatWasGivenBack) {
 }
 
 TEST_F(SequencingEventTest, WhatTheReleaseHeardOfTheWorkReachesWhoeverWaits) {
-  RocmStream producer = Make();
-  const RocmStream consumer = Make();
+  RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
   hip.Fail("hipStreamQuery", hipErrorLaunchFailure);
@@ -236,8 +237,8 @@ TEST_F(SequencingEventTest, WhatTheReleaseHeardOfTheWorkReachesWhoeverWaits) {
 }
 
 TEST_F(SequencingEventTest, ABusyStreamsEventIsNotCompleteUntilItsReleaseIs) {
-  RocmStream producer = Make();
-  const RocmStream consumer = Make();
+  RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream();
   hip.SetBusy(producer.handle());
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
@@ -266,8 +267,8 @@ TEST_F(SequencingEventTest, ABusyStreamsEventIsNotCompleteUntilItsReleaseIs) {
 
 TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
   for (const char* call : {"hipEventQuery", "hipStreamWaitEvent"}) {
-    RocmStream producer = Make();
-    const RocmStream consumer = Make();
+    RocmStream producer = MakeStream();
+    const RocmStream consumer = MakeStream();
     hip.SetBusy(producer.handle());
     auto event = SequencingEvent::Create();
     ASSERT_TRUE(event->RecordOn(producer).ok());
@@ -294,8 +295,8 @@ TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
 
 // From HIP 6.2 on, a question about the event would end the capture.
 TEST_F(SequencingEventTest, ACaptureThatTheProducerIsInByNowIsLeftAlone) {
-  const RocmStream producer = Make();
-  const RocmStream consumer = Make();
+  const RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
   hip.SetCaptureStatus(producer.handle(), hipStreamCaptureStatusActive);
@@ -312,7 +313,7 @@ TEST_F(SequencingEventTest, ACaptureThatTheProducerIsInByNowIsLeftAlone) {
 
 TEST_F(SequencingEventTest, TheDefaultStreamCanRecordAndWait) {
   const RocmStream null = *RocmStream::Borrow(0, nullptr);
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto of_null = SequencingEvent::Create();
   auto of_stream = SequencingEvent::Create();
   hip.SetBusy(stream.handle());
@@ -324,17 +325,17 @@ TEST_F(SequencingEventTest, TheDefaultStreamCanRecordAndWait) {
 }
 
 TEST_F(SequencingEventTest, AStreamThatOwnsNothingIsRefused) {
-  RocmStream released = Make();
+  RocmStream released = MakeStream();
   ASSERT_TRUE(released.Release().ok());
   auto event = SequencingEvent::Create();
   EXPECT_THAT(event->WaitOn(released), IsFailedPrecondition())
       << "at once, though the event is not recorded";
   EXPECT_THAT(event->RecordOn(released), IsFailedPrecondition());
-  EXPECT_THAT(event->WaitOn(Make()), IsFailedPrecondition());
+  EXPECT_THAT(event->WaitOn(MakeStream()), IsFailedPrecondition());
 }
 
 TEST_F(SequencingEventTest, BlockingWaitsForTheRecordAndTheWork) {
-  const RocmStream producer = Make({1, 0, 0});
+  const RocmStream producer = MakeStream({1, 0, 0});
   hip.SetBusy(producer.handle());
   auto event = SequencingEvent::Create();
   std::future<absl::Status> blocked = std::async(
@@ -349,7 +350,7 @@ TEST_F(SequencingEventTest, BlockingWaitsForTheRecordAndTheWork) {
 // Errors.
 
 TEST_F(SequencingEventTest, AnErrorReachesEveryWaiterAndEveryCallbackOnce) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
   std::vector<absl::Status> heard;
   for (int i = 0; i < 3; ++i) {
@@ -371,7 +372,7 @@ TEST_F(SequencingEventTest, AnErrorReachesEveryWaiterAndEveryCallbackOnce) {
 }
 
 TEST_F(SequencingEventTest, WhenThePromiseIsDroppedWhoeverWaitsHearsOfIt) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   const TrackedBuffer buffer(memory_, sizeof(memory_));
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(buffer.SetProducerEvent(event).ok());
@@ -397,8 +398,8 @@ TEST_F(SequencingEventTest, WhenThePromiseIsDroppedWhoeverWaitsHearsOfIt) {
 }
 
 TEST_F(SequencingEventTest, AnEventThatIsRecordedOutlivesItsPromise) {
-  const RocmStream stream = Make();
-  const RocmStream consumer = Make();
+  const RocmStream stream = MakeStream();
+  const RocmStream consumer = MakeStream();
   const TrackedBuffer buffer(memory_, sizeof(memory_));
   hip.SetBusy(stream.handle());
   auto event = SequencingEvent::Create();
@@ -410,7 +411,7 @@ TEST_F(SequencingEventTest, AnEventThatIsRecordedOutlivesItsPromise) {
 }
 
 TEST_F(SequencingEventTest, WhenTheRecordFailsSoDoesTheEvent) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   for (const char* call : {"hipEventCreateWithFlags", "hipEventRecord",
                            "hipStreamIsCapturing", "hipSetDevice"}) {
     SCOPED_TRACE(call);
@@ -430,8 +431,8 @@ TEST_F(SequencingEventTest, WhenTheRecordFailsSoDoesTheEvent) {
 }
 
 TEST_F(SequencingEventTest, WorkThatFailsIsReportedToWhoeverAsksThen) {
-  const RocmStream stream = Make();
-  const RocmStream consumer = Make();
+  const RocmStream stream = MakeStream();
+  const RocmStream consumer = MakeStream();
   for (const bool by_query : {true, false}) {
     auto event = SequencingEvent::Create();
     ASSERT_TRUE(event->RecordOn(stream).ok());
@@ -456,7 +457,7 @@ TEST_F(SequencingEventTest, WorkThatFailsIsReportedToWhoeverAsksThen) {
 // Callbacks.
 
 TEST_F(SequencingEventTest, CallbacksRunInOrderWhenTheEventIsRecorded) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
   auto event = SequencingEvent::Create();
   std::vector<std::string> heard;
@@ -478,8 +479,8 @@ TEST_F(SequencingEventTest, CallbacksRunInOrderWhenTheEventIsRecorded) {
 }
 
 TEST_F(SequencingEventTest, ACallbackMayUseItsEvent) {
-  const RocmStream stream = Make();
-  const RocmStream consumer = Make();
+  const RocmStream stream = MakeStream();
+  const RocmStream consumer = MakeStream();
   auto event = SequencingEvent::Create();
   int ran = 0;
   event->AndThen([&, use = event.get()](const absl::Status&) {
@@ -496,7 +497,7 @@ TEST_F(SequencingEventTest, ACallbackMayUseItsEvent) {
 }
 
 TEST_F(SequencingEventTest, AWaiterDoesNotWaitForTheCallbacks) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
   std::future<absl::Status> waited =
       std::async(std::launch::async, [&] { return event->WaitOn(stream); });
@@ -509,7 +510,7 @@ TEST_F(SequencingEventTest, AWaiterDoesNotWaitForTheCallbacks) {
 }
 
 TEST_F(SequencingEventTest, ACallbackMayDropTheLastReference) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   for (const bool record : {true, false}) {
     std::vector<int> ran;
     auto last = SequencingEvent::Create();
@@ -535,8 +536,8 @@ TEST_F(SequencingEventTest, ACallbackMayDropTheLastReference) {
 
 TEST_F(SequencingEventTest, ACapturingStreamIsNeitherRecordedNorMadeToWait) {
   StartOver(Behavior::kHip62);
-  const RocmStream capturing = Make();
-  const RocmStream stream = Make();
+  const RocmStream capturing = MakeStream();
+  const RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
   hip.SetCaptureStatus(capturing.handle(), hipStreamCaptureStatusActive);
   auto of_capture = SequencingEvent::Create();
@@ -557,8 +558,8 @@ TEST_F(SequencingEventTest, ACaptureElsewhereIsNoHindranceAndSurvives) {
   for (Behavior behavior :
        {Behavior::kHip52, Behavior::kHip57, Behavior::kHip62}) {
     StartOver(behavior);
-    const RocmStream producer = Make();
-    const RocmStream consumer = Make();
+    const RocmStream producer = MakeStream();
+    const RocmStream consumer = MakeStream();
     hip.SetGlobalCapture(true);
     hip.SetBusy(producer.handle());
     auto event = SequencingEvent::Create();
@@ -579,8 +580,8 @@ TEST_F(SequencingEventTest, ACaptureElsewhereIsNoHindranceAndSurvives) {
 }
 
 TEST_F(SequencingEventTest, WhatHipDoesNotAnswerIsNotTheWorksError) {
-  const RocmStream producer = Make();
-  const RocmStream consumer = Make();
+  const RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
   hip.Fail("hipEventQuery", hipErrorStreamCaptureUnsupported, 0,
@@ -599,7 +600,7 @@ TEST_F(SequencingEventTest, WhatHipDoesNotAnswerIsNotTheWorksError) {
 TEST_F(SequencingEventTest, InTheSteadyStateNoEventIsCreatedOrDestroyed) {
   std::vector<RocmStream> streams;
   for (int device = 0; device < kDevices; ++device) {
-    streams.push_back(Make({device, 0, 0}));
+    streams.push_back(MakeStream({device, 0, 0}));
     hip.SetBusy(streams.back().handle());
   }
   const auto cycle = [&] {
@@ -621,7 +622,7 @@ TEST_F(SequencingEventTest, InTheSteadyStateNoEventIsCreatedOrDestroyed) {
 }
 
 TEST_F(SequencingEventTest, AnEventGoesBackWithoutAHipCall) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(stream).ok());
   hip.ClearCalls();
@@ -630,8 +631,8 @@ TEST_F(SequencingEventTest, AnEventGoesBackWithoutAHipCall) {
 }
 
 TEST_F(SequencingEventTest, TrimDestroysWhatIsParkedAndNothingElse) {
-  const RocmStream stream = Make();
-  const RocmStream consumer = Make();
+  const RocmStream stream = MakeStream();
+  const RocmStream consumer = MakeStream();
   auto used = SequencingEvent::Create();
   auto dropped = SequencingEvent::Create();
   ASSERT_TRUE(used->RecordOn(stream).ok());
@@ -647,7 +648,7 @@ TEST_F(SequencingEventTest, TrimDestroysWhatIsParkedAndNothingElse) {
 }
 
 TEST_F(SequencingEventTest, AnInvalidatedEventIsNotLentAgain) {
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   auto alive = SequencingEvent::Create();
   ASSERT_TRUE(alive->RecordOn(stream).ok());
   { ASSERT_TRUE(SequencingEvent::Create()->RecordOn(stream).ok()); }
@@ -655,13 +656,13 @@ TEST_F(SequencingEventTest, AnInvalidatedEventIsNotLentAgain) {
   hip.ClearCalls();
   alive.reset();
   EXPECT_THAT(hip.Calls(), IsEmpty());
-  ASSERT_TRUE(SequencingEvent::Create()->RecordOn(Make()).ok());
+  ASSERT_TRUE(SequencingEvent::Create()->RecordOn(MakeStream()).ok());
   EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 1);
 }
 
 TEST_F(SequencingEventTest, NoHipCallIsMadeWithTheEventsLockHeld) {
-  RocmStream producer = Make();
-  const RocmStream consumer = Make({1, 0, 0});
+  RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream({1, 0, 0});
   const TrackedBuffer buffer(memory_, sizeof(memory_));
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(buffer.SetProducerEvent(event).ok());

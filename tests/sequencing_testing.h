@@ -43,12 +43,6 @@ bool IsReadyAlready(const Future& future) {
 
 class SequencingTest : public PoolTest {
  protected:
-  static RocmStream Make(const StreamKey& key = {}) {
-    absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
-    EXPECT_TRUE(stream.ok()) << stream.status();
-    return *std::move(stream);
-  }
-
   const absl::Status kError = absl::DataLossError("the producer's own");
   char memory_[64] = {};  // which HIP, as scripted, never touches
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/held_streams.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_context.h"
@@ -17,9 +18,6 @@
 
 namespace hip_stream_pool {
 namespace {
-
-#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
-#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
 
 constexpr size_t kSize = 1 << 20;
 
@@ -108,7 +106,7 @@ TEST_F(StreamContextRuntimeTest, RunIsDoneWhenItReturns) {
   for (int value = 1; value < 10; ++value) {
     ASSERT_TRUE(
         context_->Run([&](hipStream_t s) { return Fill(value, s); }).ok());
-    EXPECT_EQ(hipStreamQuery(context_->stream()), hipSuccess);
+    EXPECT_HIP(hipStreamQuery(context_->stream()));
     EXPECT_EQ(Read(callers_), value);
   }
 }
@@ -186,7 +184,7 @@ TEST_F(StreamContextRuntimeTest, ACallersStreamThatDiedIsRefused) {
   ASSERT_HIP(hipStreamDestroy(dead));
   EXPECT_EQ(context_->UseExternalStream(dead).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(hipGetLastError(), hipSuccess);
+  EXPECT_HIP(hipGetLastError());
 }
 
 TEST_F(StreamContextRuntimeTest, TheCallersStreamIsNeverThePools) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CreateStream and DestroyStream for tests in which they must succeed.
+// Creates and destroys streams where that must succeed.
 #ifndef HIP_STREAM_POOL_TESTS_STREAM_TESTING_H_
 #define HIP_STREAM_POOL_TESTS_STREAM_TESTING_H_
 
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "hip_stream_pool/create_stream.h"
+#include "hip_stream_pool/rocm_stream.h"
 
 namespace hip_stream_pool {
 
@@ -13,6 +16,12 @@ inline hipStream_t Create(const StreamKey& key) {
   absl::StatusOr<hipStream_t> stream = CreateStream(key);
   EXPECT_TRUE(stream.ok()) << stream.status();
   return stream.ok() ? *stream : nullptr;
+}
+
+inline RocmStream MakeStream(const StreamKey& key = {}) {
+  absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
+  EXPECT_TRUE(stream.ok()) << stream.status();
+  return *std::move(stream);
 }
 
 inline void Destroy(hipStream_t stream, int device = 0) {

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/rocm_stream.h"
@@ -30,6 +31,7 @@
 #include "hip_stream_pool/worker_thread.h"
 #include "readme_testing.h"
 #include "simulated_hsa/simulated_hsa.h"
+#include "stream_testing.h"
 
 namespace {
 
@@ -60,17 +62,11 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
-#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
-
 // More than what HIP copies to a device by a kernel (16 KiB, from 6.x on).
 constexpr size_t kSize = 64 << 10;
 
 RocmStream Make(int device = 0) {
-  absl::StatusOr<RocmStream> stream =
-      RocmStream::Create({device, hipStreamNonBlocking, 0});
-  EXPECT_TRUE(stream.ok()) << stream.status();
-  return *std::move(stream);
+  return MakeStream({device, hipStreamNonBlocking, 0});
 }
 
 // Memory of a device, or pinned memory of the host.
@@ -135,7 +131,7 @@ class TrackedBufferRuntimeTest : public ::testing::Test {
   void SetUp() override {
     if (simulation == nullptr) GTEST_SKIP() << "needs the simulated GPU";
     EXPECT_HIP(hipSetDevice(0));
-    EXPECT_HIP(hipGetDeviceCount(&devices));
+    devices = DeviceCount();
     waits_enqueued = 0;
   }
   void TearDown() override {
@@ -541,7 +537,7 @@ TEST_F(TrackedBufferRuntimeTest,
   const absl::Status blocked = (*event)->BlockHostUntilComplete();
   EXPECT_TRUE(blocked.ok()) << blocked;
   EXPECT_EQ((*event)->TryIsComplete(), true);
-  EXPECT_EQ(hipGetLastError(), hipSuccess);
+  EXPECT_HIP(hipGetLastError());
   end.set_value();
   capture.join();
   EXPECT_TRUE(compute.BlockHostUntilDone().ok());

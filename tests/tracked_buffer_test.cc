@@ -40,7 +40,7 @@ class TrackedBufferTest : public SequencingTest {
 };
 
 TEST_F(TrackedBufferTest, WithoutAProducerEventItIsDefined) {
-  RocmStream consumer = Make();
+  RocmStream consumer = MakeStream();
   hip.ClearCalls();
   EXPECT_EQ(buffer_.data(), memory_);
   EXPECT_EQ(buffer_.size(), sizeof(memory_));
@@ -129,7 +129,7 @@ TEST_F(TrackedBufferTest, ASecondProducerEventIsRefusedAndTheFirstStands) {
 }
 
 TEST_F(TrackedBufferTest, OnlyWhatIsDoneAndDidNotFailIsPast) {
-  RocmStream producer = Make();
+  RocmStream producer = MakeStream();
   hip.SetBusy(producer.handle());
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(buffer_.SetProducerEvent(event).ok());
@@ -151,8 +151,8 @@ TEST_F(TrackedBufferTest, OnlyWhatIsDoneAndDidNotFailIsPast) {
 }
 
 TEST_F(TrackedBufferTest, AConsumerMayAskBeforeTheCopyIsEnqueued) {
-  const RocmStream h2d = Make({1, 0, 0});
-  const RocmStream consumer = Make({0, 0, 0});
+  const RocmStream h2d = MakeStream({1, 0, 0});
+  const RocmStream consumer = MakeStream({0, 0, 0});
   // Before there is anything, the producer announces itself.
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(buffer_.SetProducerEvent(event).ok());
@@ -169,8 +169,8 @@ TEST_F(TrackedBufferTest, AConsumerMayAskBeforeTheCopyIsEnqueued) {
 // Copies.
 
 TEST_F(TrackedBufferTest, TheProducerEventIsThereWhenTheCopyIsEnqueued) {
-  const RocmStream h2d = Make({0, 0, 0});
-  const RocmStream consumer = Make({0, 0, 0});
+  const RocmStream h2d = MakeStream({0, 0, 0});
+  const RocmStream consumer = MakeStream({0, 0, 0});
   hip.SetBusy(h2d.handle());
   Gate gate;
   std::promise<void> enqueuing;
@@ -199,7 +199,7 @@ TEST_F(TrackedBufferTest, TheProducerEventIsThereWhenTheCopyIsEnqueued) {
 }
 
 TEST_F(TrackedBufferTest, ACopyDoesNotBlockTheHost) {
-  const RocmStream h2d = Make();
+  const RocmStream h2d = MakeStream();
   hip.SetBusy(h2d.handle(), /*for_ever=*/true);
   hip.ClearCalls();
   ASSERT_TRUE(CopyHostToDevice(buffer_, host_, 1, h2d).ok());
@@ -209,8 +209,8 @@ TEST_F(TrackedBufferTest, ACopyDoesNotBlockTheHost) {
 }
 
 TEST_F(TrackedBufferTest, ACopyThatIsRefusedEnqueuesNothing) {
-  const RocmStream stream = Make();
-  RocmStream released = Make();
+  const RocmStream stream = MakeStream();
+  RocmStream released = MakeStream();
   ASSERT_TRUE(released.Release().ok());
   const TrackedBuffer null(nullptr, 64);
   hip.ClearCalls();
@@ -243,8 +243,8 @@ TEST_F(TrackedBufferTest, ACopyThatIsRefusedEnqueuesNothing) {
 }
 
 TEST_F(TrackedBufferTest, WhenTheCopyFailsWhoeverWaitsHearsOfIt) {
-  const RocmStream h2d = Make();
-  const RocmStream consumer = Make();
+  const RocmStream h2d = MakeStream();
+  const RocmStream consumer = MakeStream();
   hip.Fail("hipMemcpyAsync", hipErrorLaunchFailure);
   const absl::Status copied = CopyHostToDevice(buffer_, host_, 1, h2d).status();
   EXPECT_THAT(copied, IsInternal());
@@ -260,19 +260,19 @@ TEST_F(TrackedBufferTest, WhenTheCopyFailsWhoeverWaitsHearsOfIt) {
 }
 
 TEST_F(TrackedBufferTest, ACopyIntoACaptureIsRefused) {
-  const RocmStream h2d = Make();
+  const RocmStream h2d = MakeStream();
   hip.SetCaptureStatus(h2d.handle(), hipStreamCaptureStatusActive);
   EXPECT_THAT(CopyHostToDevice(buffer_, host_, 1, h2d).status(),
               IsFailedPrecondition());
   EXPECT_EQ(hip.Count("hipMemcpyAsync"), 0);
-  EXPECT_THAT(buffer_.WaitUntilDefined(Make()), IsFailedPrecondition());
+  EXPECT_THAT(buffer_.WaitUntilDefined(MakeStream()), IsFailedPrecondition());
 }
 
 TEST_F(TrackedBufferTest, ACopyBetweenDevicesWaitsForItsSource) {
   const TrackedBuffer to(host_, sizeof(host_));
-  const RocmStream h2d = Make({0, 0, 0});
-  const RocmStream d2d = Make({1, 0, 0});
-  const RocmStream consumer = Make({2, 0, 0});
+  const RocmStream h2d = MakeStream({0, 0, 0});
+  const RocmStream d2d = MakeStream({1, 0, 0});
+  const RocmStream consumer = MakeStream({2, 0, 0});
   hip.SetBusy(h2d.handle());
   hip.SetBusy(d2d.handle());
   ASSERT_TRUE(CopyHostToDevice(buffer_, host_, 64, h2d).ok());
@@ -285,7 +285,7 @@ TEST_F(TrackedBufferTest, ACopyBetweenDevicesWaitsForItsSource) {
 
 TEST_F(TrackedBufferTest, ACopyOnItsSourcesStreamNeedsNoWait) {
   const TrackedBuffer to(host_, sizeof(host_));
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
   ASSERT_TRUE(CopyHostToDevice(buffer_, host_, 64, stream).ok());
   ASSERT_TRUE(CopyDeviceToDevice(to, buffer_, 64, stream).ok());
@@ -294,8 +294,8 @@ TEST_F(TrackedBufferTest, ACopyOnItsSourcesStreamNeedsNoWait) {
 
 TEST_F(TrackedBufferTest, ACopyWhoseSourceIsNotEnqueuedYetWaitsForThat) {
   const TrackedBuffer to(host_, sizeof(host_));
-  const RocmStream h2d = Make({0, 0, 0});
-  const RocmStream d2d = Make({1, 0, 0});
+  const RocmStream h2d = MakeStream({0, 0, 0});
+  const RocmStream d2d = MakeStream({1, 0, 0});
   hip.SetBusy(h2d.handle());
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(buffer_.SetProducerEvent(event).ok());
@@ -320,7 +320,7 @@ TEST_F(TrackedBufferTest, NeitherKeepsTheOtherAlive) {
   ASSERT_TRUE(buffer_.SetProducerEvent(event).ok());
   event.reset();
   EXPECT_TRUE(watch.expired());
-  EXPECT_THAT(buffer_.WaitUntilDefined(Make()), IsCancelled());
+  EXPECT_THAT(buffer_.WaitUntilDefined(MakeStream()), IsCancelled());
 }
 
 TEST_F(TrackedBufferTest, WhateverACallbackHoldsIsFreedHoweverItEnds) {
@@ -330,7 +330,7 @@ TEST_F(TrackedBufferTest, WhateverACallbackHoldsIsFreedHoweverItEnds) {
     std::shared_ptr<SequencingEvent> event;
   };
   enum End { kRecorded, kFailed, kRecordFails, kNeverRecorded };
-  const RocmStream stream = Make();
+  const RocmStream stream = MakeStream();
   for (End end : {kRecorded, kFailed, kRecordFails, kNeverRecorded}) {
     SCOPED_TRACE(end);
     auto held = std::make_shared<int>(0);
@@ -383,7 +383,7 @@ TEST_F(TrackedBufferTest, WhateverACallbackHoldsIsFreedHoweverItEnds) {
 }
 
 TEST_F(TrackedBufferTest, CopiesLeaveOneEventInThePoolHoweverMany) {
-  const RocmStream h2d = Make();
+  const RocmStream h2d = MakeStream();
   for (int i = 0; i < 100; ++i) {
     TrackedBuffer buffer(memory_, sizeof(memory_));
     ASSERT_TRUE(CopyHostToDevice(buffer, host_, 64, h2d).ok());
@@ -394,7 +394,7 @@ TEST_F(TrackedBufferTest, CopiesLeaveOneEventInThePoolHoweverMany) {
 
 TEST_F(TrackedBufferTest, ProducersAndConsumersOnManyThreadsAgree) {
   constexpr int kBuffers = 200;
-  const RocmStream h2d = Make({1, 0, 0});
+  const RocmStream h2d = MakeStream({1, 0, 0});
   hip.SetBusy(h2d.handle(), /*for_ever=*/true);
   std::vector<TrackedBuffer> buffers;
   std::vector<std::shared_ptr<SequencingEvent>> events;
@@ -406,7 +406,7 @@ TEST_F(TrackedBufferTest, ProducersAndConsumersOnManyThreadsAgree) {
   std::vector<std::thread> consumers;
   for (int t = 0; t < 3; ++t) {
     consumers.emplace_back([&, t] {
-      const RocmStream stream = Make({t, 0, 0});
+      const RocmStream stream = MakeStream({t, 0, 0});
       for (int i = 0; i < kBuffers; ++i) {
         const TrackedBuffer slice = *buffers[i].Slice(t, 8);
         (void)slice.DefinitionEvent(/*null_if_past=*/true);

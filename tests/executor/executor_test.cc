@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gpu/held_streams.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_handle_cache.h"
@@ -24,16 +25,7 @@
 namespace hip_stream_pool {
 namespace {
 
-#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
-#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
-
 constexpr int kAllStreams = 18;
-
-int DeviceCount() {
-  int count = 0;
-  EXPECT_HIP(hipGetDeviceCount(&count));
-  return count;
-}
 
 void Nap(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));

@@ -26,12 +26,14 @@
 #include "absl/strings/str_join.h"
 #include "executor/executor.h"
 #include "gmock/gmock.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "simulated_hsa/simulated_hsa.h"
+#include "stream_testing.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -64,29 +66,23 @@ class QueueOrderTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (simulation == nullptr) GTEST_SKIP() << "needs the simulated GPU";
-    ASSERT_EQ(hipSetDevice(kDevice), hipSuccess);
-    ASSERT_EQ(hipMalloc(&memory_, kBytes), hipSuccess);
+    ASSERT_HIP(hipSetDevice(kDevice));
+    ASSERT_HIP(hipMalloc(&memory_, kBytes));
     // HIP creates the null stream when it is first used, and destroys it never.
     (void)QueueOf(nullptr);
     ASSERT_TRUE(cache.TrimAll().ok());
   }
   void TearDown() override {
-    EXPECT_EQ(hipFree(memory_), hipSuccess);
+    EXPECT_HIP(hipFree(memory_));
     EXPECT_TRUE(cache.TrimAll().ok());
     EXPECT_EQ(cache.GetStats().leased_now, 0);
-  }
-
-  static RocmStream Create(const StreamKey& key) {
-    absl::StatusOr<RocmStream> stream = RocmStream::Create(key);
-    EXPECT_TRUE(stream.ok()) << stream.status();
-    return *std::move(stream);
   }
 
   // A client that creates its streams when it starts, in the order of roles.
   static Streams CreateClient() {
     Streams streams;
     for (const StreamKey& key : StreamKeys(kDevice, kAllRoles)) {
-      streams.push_back(Create(key));
+      streams.push_back(MakeStream(key));
     }
     return streams;
   }
@@ -99,8 +95,8 @@ class QueueOrderTest : public ::testing::Test {
 
   std::string QueueOf(hipStream_t stream) const {
     const auto before = simulation->ReadQueues();
-    EXPECT_EQ(hipMemsetAsync(memory_, 1, kBytes, stream), hipSuccess);
-    EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
+    EXPECT_HIP(hipMemsetAsync(memory_, 1, kBytes, stream));
+    EXPECT_HIP(hipStreamSynchronize(stream));
     const auto after = simulation->ReadQueues();
     const std::vector<int64_t> reached =
         simulated_hsa::QueuesReached(before, after);
@@ -275,15 +271,14 @@ TEST_F(QueueOrderTest, WithoutThePoolHipDealsTheQueuesOutForEachClient) {
     std::vector<hipStream_t> streams;
     for (const StreamKey& key : StreamKeys(kDevice, kAllRoles)) {
       streams.emplace_back();
-      ASSERT_EQ(
-          hipStreamCreateWithPriority(&streams.back(), key.flags, key.priority),
-          hipSuccess);
+      ASSERT_HIP(hipStreamCreateWithPriority(&streams.back(), key.flags,
+                                             key.priority));
     }
     raw.insert(QueuesOf(streams));
     ExpectDealtOutEvenly(QueueOf(nullptr), QueuesOf(streams));
     std::shuffle(streams.begin(), streams.end(), random);
     for (hipStream_t stream : streams) {
-      ASSERT_EQ(hipStreamDestroy(stream), hipSuccess);
+      ASSERT_HIP(hipStreamDestroy(stream));
     }
   }
   for (int client = 0; client < 20; ++client) {
@@ -337,7 +332,7 @@ class LibraryStreams {
  public:
   explicit LibraryStreams(int count) : streams_(count) {
     for (hipStream_t& stream : streams_) {
-      EXPECT_EQ(hipStreamCreate(&stream), hipSuccess);
+      EXPECT_HIP(hipStreamCreate(&stream));
     }
   }
   ~LibraryStreams() {
@@ -348,7 +343,7 @@ class LibraryStreams {
   void DestroyIf(Condition condition) {
     for (hipStream_t& stream : streams_) {
       if (stream == nullptr || !condition(stream)) continue;
-      EXPECT_EQ(hipStreamDestroy(std::exchange(stream, nullptr)), hipSuccess);
+      EXPECT_HIP(hipStreamDestroy(std::exchange(stream, nullptr)));
     }
   }
 

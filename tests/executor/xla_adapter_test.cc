@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/create_stream.h"
@@ -100,19 +101,18 @@ TEST(XlaAdapterTest, TheStreamIsParkedWhenItsWorkIsDone) {
       hip_stream_pool::StreamHandleCache::Get().GetStats().parked_total;
   void* memory = nullptr;
   unsigned int value = 0;
-  ASSERT_EQ(hipMalloc(&memory, sizeof(value)), hipSuccess);
+  ASSERT_HIP(hipMalloc(&memory, sizeof(value)));
   {
     auto stream = RocmStream::Create(&executor, /*priority=*/0);
     ASSERT_TRUE(stream.ok()) << stream.status();
-    ASSERT_EQ(hipMemsetAsync(memory, 0x7e, sizeof(value), (*stream)->stream()),
-              hipSuccess);
+    ASSERT_HIP(
+        hipMemsetAsync(memory, 0x7e, sizeof(value), (*stream)->stream()));
   }
-  ASSERT_EQ(hipMemcpy(&value, memory, sizeof(value), hipMemcpyDeviceToHost),
-            hipSuccess);
+  ASSERT_HIP(hipMemcpy(&value, memory, sizeof(value), hipMemcpyDeviceToHost));
   EXPECT_EQ(value, 0x7e7e7e7eu);
   EXPECT_EQ(hip_stream_pool::StreamHandleCache::Get().GetStats().parked_total,
             parked + 1);
-  EXPECT_EQ(hipFree(memory), hipSuccess);
+  EXPECT_HIP(hipFree(memory));
 }
 
 TEST(XlaAdapterTest, AnErrorNamesTheDevice) {

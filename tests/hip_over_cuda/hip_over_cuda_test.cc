@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
 
 namespace {
 
 using ::testing::StartsWith;
-
-#define ASSERT_HIP(call) ASSERT_EQ(hipSuccess, call)
-#define EXPECT_HIP(call) EXPECT_EQ(hipSuccess, call)
 
 class HipOverCudaTest : public ::testing::Test {
  protected:

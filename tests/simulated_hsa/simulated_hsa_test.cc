@@ -25,11 +25,9 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/hip_testing.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
-
-#define ASSERT_HIP_OK(call) ASSERT_EQ(call, hipSuccess)
-#define EXPECT_HIP_OK(call) EXPECT_EQ(call, hipSuccess)
 
 namespace {
 
@@ -59,7 +57,7 @@ class SimulatedHsaTest : public testing::Test {
   void SetUp() override {
     ASSERT_NE(simulated_hsa::Get(), nullptr);
     control_ = simulated_hsa::Get();
-    ASSERT_HIP_OK(hipSetDevice(0));
+    ASSERT_HIP(hipSetDevice(0));
   }
 
   void TearDown() override {
@@ -72,16 +70,16 @@ class SimulatedHsaTest : public testing::Test {
   // The first stream of a device brings much that stays: kernels, queues and
   // pools of the HIP runtime.
   static void WarmUp(int device) {
-    ASSERT_HIP_OK(hipSetDevice(device));
+    ASSERT_HIP(hipSetDevice(device));
     hipStream_t stream;
-    ASSERT_HIP_OK(hipStreamCreate(&stream));
+    ASSERT_HIP(hipStreamCreate(&stream));
     void* memory;
-    ASSERT_HIP_OK(hipMalloc(&memory, 64));
-    ASSERT_HIP_OK(hipMemsetAsync(memory, 0, 64, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
-    ASSERT_HIP_OK(hipFree(memory));
-    ASSERT_HIP_OK(hipStreamDestroy(stream));
-    ASSERT_HIP_OK(hipDeviceSynchronize());
+    ASSERT_HIP(hipMalloc(&memory, 64));
+    ASSERT_HIP(hipMemsetAsync(memory, 0, 64, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipFree(memory));
+    ASSERT_HIP(hipStreamDestroy(stream));
+    ASSERT_HIP(hipDeviceSynchronize());
   }
 
   Control* control_ = nullptr;
@@ -91,9 +89,9 @@ class SimulatedHsaTest : public testing::Test {
 class Stream {
  public:
   explicit Stream(unsigned int flags = hipStreamNonBlocking, int priority = 0) {
-    EXPECT_HIP_OK(hipStreamCreateWithPriority(&stream_, flags, priority));
+    EXPECT_HIP(hipStreamCreateWithPriority(&stream_, flags, priority));
   }
-  ~Stream() { EXPECT_HIP_OK(hipStreamDestroy(stream_)); }
+  ~Stream() { EXPECT_HIP(hipStreamDestroy(stream_)); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -109,12 +107,11 @@ class Memory {
   enum class Place { kDevice, kHost };
 
   Memory(Place place, size_t size) : place_(place) {
-    EXPECT_HIP_OK(place == Place::kDevice ? hipMalloc(&data_, size)
-                                          : hipHostMalloc(&data_, size, 0));
+    EXPECT_HIP(place == Place::kDevice ? hipMalloc(&data_, size)
+                                       : hipHostMalloc(&data_, size, 0));
   }
   ~Memory() {
-    EXPECT_HIP_OK(place_ == Place::kDevice ? hipFree(data_)
-                                           : hipHostFree(data_));
+    EXPECT_HIP(place_ == Place::kDevice ? hipFree(data_) : hipHostFree(data_));
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -141,7 +138,7 @@ std::vector<char> Pattern(size_t size, uint32_t seed) {
 
 std::vector<char> ReadBack(const char* device_memory, size_t size) {
   std::vector<char> bytes(size);
-  EXPECT_HIP_OK(
+  EXPECT_HIP(
       hipMemcpy(bytes.data(), device_memory, size, hipMemcpyDeviceToHost));
   return bytes;
 }
@@ -206,8 +203,8 @@ microseconds ProcessorTime() {
 std::vector<int64_t> QueuesOf(Control* control, hipStream_t stream,
                               char* memory) {
   const auto before = control->ReadQueues();
-  EXPECT_HIP_OK(hipMemsetAsync(memory, 1, 64, stream));
-  EXPECT_HIP_OK(hipStreamSynchronize(stream));
+  EXPECT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+  EXPECT_HIP(hipStreamSynchronize(stream));
   return simulated_hsa::QueuesReached(before, control->ReadQueues());
 }
 
@@ -221,11 +218,11 @@ HardwareQueue QueueWithNumber(Control* control, int64_t number) {
 
 TEST_F(SimulatedHsaTest, HipListsEveryDeviceAndNamesItSimulated) {
   int count = 0;
-  ASSERT_HIP_OK(hipGetDeviceCount(&count));
+  ASSERT_HIP(hipGetDeviceCount(&count));
   EXPECT_EQ(count, control_->DeviceCount());
   for (int device = 0; device < count; ++device) {
     hipDeviceProp_t properties = {};
-    ASSERT_HIP_OK(hipGetDeviceProperties(&properties, device));
+    ASSERT_HIP(hipGetDeviceProperties(&properties, device));
     EXPECT_STREQ(properties.name, "Simulated gfx90a");
     EXPECT_EQ(std::string(properties.gcnArchName).substr(0, 6), "gfx90a");
   }
@@ -254,20 +251,20 @@ TEST_F(SimulatedHsaTest, CopiesMoveTheBytesBothWaysFromAnyHostMemory) {
     const Memory device(kDevice, size);
     std::vector<char> back(size);
 
-    ASSERT_HIP_OK(hipMemcpyAsync(device.data(), bytes.data(), size,
-                                 hipMemcpyHostToDevice, stream));
-    ASSERT_HIP_OK(hipMemcpyAsync(pinned.data(), device.data(), size,
-                                 hipMemcpyDeviceToHost, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemcpyAsync(device.data(), bytes.data(), size,
+                              hipMemcpyHostToDevice, stream));
+    ASSERT_HIP(hipMemcpyAsync(pinned.data(), device.data(), size,
+                              hipMemcpyDeviceToHost, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     EXPECT_EQ(std::memcmp(pinned.data(), bytes.data(), size), 0);
 
     const std::vector<char> others = Pattern(size, 2);
     std::copy(others.begin(), others.end(), pinned.data());
-    ASSERT_HIP_OK(hipMemcpyAsync(device.data(), pinned.data(), size,
-                                 hipMemcpyHostToDevice, stream));
-    ASSERT_HIP_OK(hipMemcpyAsync(back.data(), device.data(), size,
-                                 hipMemcpyDeviceToHost, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemcpyAsync(device.data(), pinned.data(), size,
+                              hipMemcpyHostToDevice, stream));
+    ASSERT_HIP(hipMemcpyAsync(back.data(), device.data(), size,
+                              hipMemcpyDeviceToHost, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     EXPECT_EQ(back, others);
   }
 }
@@ -277,19 +274,17 @@ TEST_F(SimulatedHsaTest, CopiesMoveTheBytesWithinADevice) {
   const Memory from(kDevice, kMiB);
   const Memory to(kDevice, kMiB);
   const std::vector<char> bytes = Pattern(kMiB, 3);
-  ASSERT_HIP_OK(
-      hipMemcpy(from.data(), bytes.data(), kMiB, hipMemcpyHostToDevice));
+  ASSERT_HIP(hipMemcpy(from.data(), bytes.data(), kMiB, hipMemcpyHostToDevice));
   struct Case {
     size_t from, to, size;
   };
   for (const auto& [from_offset, to_offset, size] :
        {Case{0, 0, kMiB}, Case{16, 32, 4096}, Case{1, 2, 403}, Case{7, 9, 3}}) {
     SCOPED_TRACE(size);
-    ASSERT_HIP_OK(hipMemsetAsync(to.data(), 0, kMiB, stream));
-    ASSERT_HIP_OK(hipMemcpyAsync(to.data() + to_offset,
-                                 from.data() + from_offset, size,
-                                 hipMemcpyDeviceToDevice, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemsetAsync(to.data(), 0, kMiB, stream));
+    ASSERT_HIP(hipMemcpyAsync(to.data() + to_offset, from.data() + from_offset,
+                              size, hipMemcpyDeviceToDevice, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     std::vector<char> expected(kMiB, 0);
     std::copy_n(bytes.begin() + from_offset, size,
                 expected.begin() + to_offset);
@@ -302,17 +297,16 @@ TEST_F(SimulatedHsaTest, CopiesMoveTheBytesBetweenDevices) {
   const std::vector<char> bytes = Pattern(kMiB, 4);
   const Stream stream;
   const Memory from(kDevice, kMiB);
-  ASSERT_HIP_OK(
-      hipMemcpy(from.data(), bytes.data(), kMiB, hipMemcpyHostToDevice));
-  ASSERT_HIP_OK(hipSetDevice(1));
+  ASSERT_HIP(hipMemcpy(from.data(), bytes.data(), kMiB, hipMemcpyHostToDevice));
+  ASSERT_HIP(hipSetDevice(1));
   const Memory to(kDevice, kMiB);
-  ASSERT_HIP_OK(hipMemset(to.data(), 0, kMiB));
-  ASSERT_HIP_OK(hipDeviceSynchronize());
-  ASSERT_HIP_OK(
+  ASSERT_HIP(hipMemset(to.data(), 0, kMiB));
+  ASSERT_HIP(hipDeviceSynchronize());
+  ASSERT_HIP(
       hipMemcpyPeerAsync(to.data(), 1, from.data(), 0, kMiB / 2, stream));
-  ASSERT_HIP_OK(hipMemcpyAsync(to.data() + kMiB / 2, from.data() + kMiB / 2,
-                               kMiB / 2, hipMemcpyDeviceToDevice, stream));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipMemcpyAsync(to.data() + kMiB / 2, from.data() + kMiB / 2,
+                            kMiB / 2, hipMemcpyDeviceToDevice, stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(ReadBack(to.data(), kMiB), bytes);
 }
 
@@ -329,7 +323,7 @@ TEST_F(SimulatedHsaTest, RectangularCopiesMoveTheRectangleAndNothingElse) {
   const Memory from(kDevice, kSize);
   const Memory to(kDevice, kSize);
   std::copy(bytes.begin(), bytes.end(), pinned.data());
-  ASSERT_HIP_OK(
+  ASSERT_HIP(
       hipMemcpy(from.data(), bytes.data(), kSize, hipMemcpyHostToDevice));
   for (const Case& box : kCases) {
     std::vector<char> expected(kSize, 0);
@@ -339,13 +333,13 @@ TEST_F(SimulatedHsaTest, RectangularCopiesMoveTheRectangleAndNothingElse) {
     }
     for (const bool from_host : {false, true}) {
       SCOPED_TRACE(testing::Message() << box.from << " host " << from_host);
-      ASSERT_HIP_OK(hipMemsetAsync(to.data(), 0, kSize, stream));
-      ASSERT_HIP_OK(hipMemcpy2DAsync(
+      ASSERT_HIP(hipMemsetAsync(to.data(), 0, kSize, stream));
+      ASSERT_HIP(hipMemcpy2DAsync(
           to.data() + box.to, box.to_pitch,
           (from_host ? pinned : from).data() + box.from, box.from_pitch,
           box.width, kHeight,
           from_host ? hipMemcpyHostToDevice : hipMemcpyDeviceToDevice, stream));
-      ASSERT_HIP_OK(hipStreamSynchronize(stream));
+      ASSERT_HIP(hipStreamSynchronize(stream));
       EXPECT_EQ(ReadBack(to.data(), kSize), expected);
     }
   }
@@ -360,15 +354,15 @@ TEST_F(SimulatedHsaTest, FillsWriteTheirBytesAndNothingElse) {
   for (const auto& [offset, size] :
        {std::pair<size_t, size_t>{0, kSize}, {1, 4096}, {4, 402}, {16, 1}}) {
     SCOPED_TRACE(size);
-    ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0x11, kSize, stream));
-    ASSERT_HIP_OK(hipMemsetAsync(memory.data() + offset, 0x22, size, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemsetAsync(memory.data(), 0x11, kSize, stream));
+    ASSERT_HIP(hipMemsetAsync(memory.data() + offset, 0x22, size, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     std::vector<char> expected(kSize, 0x11);
     std::fill_n(expected.begin() + offset, size, 0x22);
     EXPECT_EQ(ReadBack(memory.data(), kSize), expected);
   }
-  ASSERT_HIP_OK(hipMemsetD32Async(memory.data(), 0x01020304, 5, stream));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipMemsetD32Async(memory.data(), 0x01020304, 5, stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(ReadBack(memory.data(), 8),
             (std::vector<char>{4, 3, 2, 1, 4, 3, 2, 1}));
 }
@@ -383,7 +377,7 @@ TEST_F(SimulatedHsaTest, HostCallbacksRunInTheOrderOfTheStream) {
   std::vector<Entry> entries;
   for (int i = 0; i < 20; ++i) entries.push_back({&order, i});
   for (Entry& entry : entries) {
-    ASSERT_HIP_OK(hipStreamAddCallback(
+    ASSERT_HIP(hipStreamAddCallback(
         stream,
         [](hipStream_t, hipError_t status, void* data) {
           EXPECT_EQ(status, hipSuccess);
@@ -392,7 +386,7 @@ TEST_F(SimulatedHsaTest, HostCallbacksRunInTheOrderOfTheStream) {
         },
         &entry, 0));
   }
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   std::vector<int> expected(20);
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(order, expected);
@@ -406,10 +400,10 @@ TEST_F(SimulatedHsaTest, LaunchedHostFunctionsRunWhereHipHasThem) {
   if (launch == nullptr) GTEST_SKIP() << "no hipLaunchHostFunc";
   const Stream stream;
   std::atomic<int> runs{0};
-  ASSERT_HIP_OK(launch(
+  ASSERT_HIP(launch(
       stream, [](void* runs) { ++*static_cast<std::atomic<int>*>(runs); },
       &runs));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(runs, 1);
 }
 
@@ -417,12 +411,12 @@ TEST_F(SimulatedHsaTest, AStreamIsBusyUntilItsCallbackReturns) {
   Latch latch;
   const Stream stream;
   const OpenAtEnd open(&latch);
-  ASSERT_HIP_OK(hipStreamAddCallback(stream, WaitForLatch, &latch, 0));
+  ASSERT_HIP(hipStreamAddCallback(stream, WaitForLatch, &latch, 0));
   EXPECT_EQ(hipStreamQuery(stream), hipErrorNotReady);
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_EQ(hipStreamQuery(stream), hipErrorNotReady);
   latch.Open();
-  EXPECT_HIP_OK(hipStreamSynchronize(stream));
+  EXPECT_HIP(hipStreamSynchronize(stream));
 }
 
 TEST_F(SimulatedHsaTest, AnEventMakesAnotherStreamWait) {
@@ -431,15 +425,15 @@ TEST_F(SimulatedHsaTest, AnEventMakesAnotherStreamWait) {
   const Memory source(kHost, kMiB);
   const Memory device(kDevice, kMiB);
   hipEvent_t event;
-  ASSERT_HIP_OK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+  ASSERT_HIP(hipEventCreateWithFlags(&event, hipEventDisableTiming));
   {
     const ScopedHold hold(control_);
-    ASSERT_HIP_OK(hipMemcpyAsync(device.data(), source.data(), kMiB,
-                                 hipMemcpyHostToDevice, first));
-    ASSERT_HIP_OK(hipEventRecord(event, first));
-    ASSERT_HIP_OK(hipStreamWaitEvent(second, event, 0));
+    ASSERT_HIP(hipMemcpyAsync(device.data(), source.data(), kMiB,
+                              hipMemcpyHostToDevice, first));
+    ASSERT_HIP(hipEventRecord(event, first));
+    ASSERT_HIP(hipStreamWaitEvent(second, event, 0));
     std::atomic<bool> ran{false};
-    ASSERT_HIP_OK(hipStreamAddCallback(
+    ASSERT_HIP(hipStreamAddCallback(
         second,
         [](hipStream_t, hipError_t, void* ran) {
           *static_cast<std::atomic<bool>*>(ran) = true;
@@ -449,11 +443,11 @@ TEST_F(SimulatedHsaTest, AnEventMakesAnotherStreamWait) {
     EXPECT_EQ(hipEventQuery(event), hipErrorNotReady);
     EXPECT_FALSE(ran);
     control_->Release();
-    ASSERT_HIP_OK(hipStreamSynchronize(second));
+    ASSERT_HIP(hipStreamSynchronize(second));
     EXPECT_TRUE(ran);
   }
-  EXPECT_HIP_OK(hipEventQuery(event));
-  ASSERT_HIP_OK(hipEventDestroy(event));
+  EXPECT_HIP(hipEventQuery(event));
+  ASSERT_HIP(hipEventDestroy(event));
 }
 
 TEST_F(SimulatedHsaTest, ACopyWaitsForTheKernelBeforeIt) {
@@ -464,10 +458,10 @@ TEST_F(SimulatedHsaTest, ACopyWaitsForTheKernelBeforeIt) {
   Model model;
   model.dispatch = milliseconds(30);
   control_->SetModel(model);
-  ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 2, kMiB, stream));
-  ASSERT_HIP_OK(hipMemcpyAsync(pinned.data(), memory.data(), kMiB,
-                               hipMemcpyDeviceToHost, stream));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipMemsetAsync(memory.data(), 2, kMiB, stream));
+  ASSERT_HIP(hipMemcpyAsync(pinned.data(), memory.data(), kMiB,
+                            hipMemcpyDeviceToHost, stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(std::count(pinned.data(), pinned.data() + kMiB, 2),
             static_cast<int64_t>(kMiB));
 }
@@ -478,41 +472,41 @@ TEST_F(SimulatedHsaTest, EventsMeasureTheTimeOfTheWorkBetweenThem) {
   const Stream stream;
   const Memory memory(kDevice, 64);
   hipEvent_t start, stop;
-  ASSERT_HIP_OK(hipEventCreate(&start));
-  ASSERT_HIP_OK(hipEventCreate(&stop));
+  ASSERT_HIP(hipEventCreate(&start));
+  ASSERT_HIP(hipEventCreate(&stop));
   control_->SetModel(model);
-  ASSERT_HIP_OK(hipEventRecord(start, stream));
-  ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, stream));
-  ASSERT_HIP_OK(hipEventRecord(stop, stream));
-  ASSERT_HIP_OK(hipEventSynchronize(stop));
+  ASSERT_HIP(hipEventRecord(start, stream));
+  ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, stream));
+  ASSERT_HIP(hipEventRecord(stop, stream));
+  ASSERT_HIP(hipEventSynchronize(stop));
   float elapsed_ms = 0;
-  ASSERT_HIP_OK(hipEventElapsedTime(&elapsed_ms, start, stop));
+  ASSERT_HIP(hipEventElapsedTime(&elapsed_ms, start, stop));
   EXPECT_GE(elapsed_ms, 19);
   EXPECT_LT(elapsed_ms, 100);
-  ASSERT_HIP_OK(hipEventDestroy(start));
-  ASSERT_HIP_OK(hipEventDestroy(stop));
+  ASSERT_HIP(hipEventDestroy(start));
+  ASSERT_HIP(hipEventDestroy(stop));
 }
 
 TEST_F(SimulatedHsaTest, CapturedWorkRunsWhenItsGraphIsLaunched) {
   const Stream stream;
   const Memory memory(kDevice, 4096);
-  ASSERT_HIP_OK(hipMemset(memory.data(), 0, 4096));
+  ASSERT_HIP(hipMemset(memory.data(), 0, 4096));
   hipGraph_t graph;
-  ASSERT_HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+  ASSERT_HIP(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
   hipStreamCaptureStatus status;
-  ASSERT_HIP_OK(hipStreamIsCapturing(stream, &status));
+  ASSERT_HIP(hipStreamIsCapturing(stream, &status));
   EXPECT_EQ(status, hipStreamCaptureStatusActive);
-  ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 7, 4096, stream));
-  ASSERT_HIP_OK(hipStreamEndCapture(stream, &graph));
+  ASSERT_HIP(hipMemsetAsync(memory.data(), 7, 4096, stream));
+  ASSERT_HIP(hipStreamEndCapture(stream, &graph));
   EXPECT_EQ(ReadBack(memory.data(), 4096), std::vector<char>(4096, 0));
 
   hipGraphExec_t executable;
-  ASSERT_HIP_OK(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
-  ASSERT_HIP_OK(hipGraphLaunch(executable, stream));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  ASSERT_HIP(hipGraphLaunch(executable, stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(ReadBack(memory.data(), 4096), std::vector<char>(4096, 7));
-  ASSERT_HIP_OK(hipGraphExecDestroy(executable));
-  ASSERT_HIP_OK(hipGraphDestroy(graph));
+  ASSERT_HIP(hipGraphExecDestroy(executable));
+  ASSERT_HIP(hipGraphDestroy(graph));
 }
 
 TEST_F(SimulatedHsaTest, MallocAsyncGivesMemoryThatCopiesReach) {
@@ -524,27 +518,27 @@ TEST_F(SimulatedHsaTest, MallocAsyncGivesMemoryThatCopiesReach) {
   }
   const Stream stream;
   void* memory = nullptr;
-  ASSERT_HIP_OK(hipMallocAsync(&memory, kMiB, stream));
+  ASSERT_HIP(hipMallocAsync(&memory, kMiB, stream));
   const std::vector<char> bytes = Pattern(kMiB, 6);
   std::vector<char> back(kMiB);
-  ASSERT_HIP_OK(hipMemcpyAsync(memory, bytes.data(), kMiB,
-                               hipMemcpyHostToDevice, stream));
-  ASSERT_HIP_OK(
+  ASSERT_HIP(hipMemcpyAsync(memory, bytes.data(), kMiB, hipMemcpyHostToDevice,
+                            stream));
+  ASSERT_HIP(
       hipMemcpyAsync(back.data(), memory, kMiB, hipMemcpyDeviceToHost, stream));
-  ASSERT_HIP_OK(hipFreeAsync(memory, stream));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipFreeAsync(memory, stream));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(back, bytes);
 }
 
 TEST_F(SimulatedHsaTest, DeviceResetDestroysTheDevicesStreams) {
   WarmUp(0);
-  ASSERT_HIP_OK(hipDeviceReset());
+  ASSERT_HIP(hipDeviceReset());
   const Counters before = control_->ReadCounters();
   hipStream_t stream;
-  ASSERT_HIP_OK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-  ASSERT_HIP_OK(hipStreamSynchronize(stream));
+  ASSERT_HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  ASSERT_HIP(hipStreamSynchronize(stream));
   EXPECT_GT(control_->ReadCounters().live_bytes, before.live_bytes);
-  ASSERT_HIP_OK(hipDeviceReset());
+  ASSERT_HIP(hipDeviceReset());
   EXPECT_EQ(control_->ReadCounters().live_bytes, before.live_bytes);
   EXPECT_NE(hipStreamQuery(stream), hipSuccess);
   WarmUp(0);  // the device still works
@@ -554,7 +548,7 @@ TEST_F(SimulatedHsaTest, AStreamWithACuMaskHasAQueueOfItsOwn) {
   const Memory memory(kDevice, 64);
   const uint32_t mask[] = {0x0000ffff, 0};
   hipStream_t masked;
-  ASSERT_HIP_OK(hipExtStreamCreateWithCUMask(&masked, 2, mask));
+  ASSERT_HIP(hipExtStreamCreateWithCUMask(&masked, 2, mask));
   const auto reached = QueuesOf(control_, masked, memory.data());
   ASSERT_EQ(reached.size(), 1u);
   EXPECT_TRUE(QueueWithNumber(control_, reached[0]).has_cu_mask);
@@ -564,7 +558,7 @@ TEST_F(SimulatedHsaTest, AStreamWithACuMaskHasAQueueOfItsOwn) {
   ASSERT_EQ(reached_by_plain.size(), 1u);
   EXPECT_NE(reached_by_plain[0], reached[0]);
   EXPECT_FALSE(QueueWithNumber(control_, reached_by_plain[0]).has_cu_mask);
-  ASSERT_HIP_OK(hipStreamDestroy(masked));
+  ASSERT_HIP(hipStreamDestroy(masked));
 }
 
 TEST_F(SimulatedHsaTest, EachPriorityHasAtMostFourQueuesOfItsOwn) {
@@ -595,11 +589,11 @@ TEST_F(SimulatedHsaTest, StreamsKeepTheirFlagsAndPriority) {
       const Stream stream(flags, priority);
       unsigned int read_flags = 99;
       int read_priority = 99;
-      EXPECT_HIP_OK(hipStreamGetFlags(stream, &read_flags));
-      EXPECT_HIP_OK(hipStreamGetPriority(stream, &read_priority));
+      EXPECT_HIP(hipStreamGetFlags(stream, &read_flags));
+      EXPECT_HIP(hipStreamGetPriority(stream, &read_priority));
       EXPECT_EQ(read_flags, flags);
       EXPECT_EQ(read_priority, priority);
-      EXPECT_HIP_OK(hipStreamQuery(stream));
+      EXPECT_HIP(hipStreamQuery(stream));
     }
   }
 }
@@ -609,7 +603,7 @@ TEST_F(SimulatedHsaTest, CountersTellWhatWasDone) {
   const Memory pinned(kHost, kMiB);
   const Counters start = control_->ReadCounters();
   void* memory;
-  ASSERT_HIP_OK(hipMalloc(&memory, kMiB));
+  ASSERT_HIP(hipMalloc(&memory, kMiB));
   const Counters allocated = control_->ReadCounters();
   EXPECT_EQ(allocated.allocations, start.allocations + 1);
   EXPECT_EQ(allocated.live_bytes,
@@ -619,19 +613,19 @@ TEST_F(SimulatedHsaTest, CountersTellWhatWasDone) {
     const Stream stream;
     const Counters created = control_->ReadCounters();
     EXPECT_GT(created.signals_created, allocated.signals_created);
-    ASSERT_HIP_OK(hipMemsetAsync(memory, 0, kMiB, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemsetAsync(memory, 0, kMiB, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     const Counters filled = control_->ReadCounters();
     EXPECT_EQ(filled.dispatches, created.dispatches + 1);
-    ASSERT_HIP_OK(hipMemcpyAsync(memory, pinned.data(), kMiB,
-                                 hipMemcpyHostToDevice, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemcpyAsync(memory, pinned.data(), kMiB,
+                              hipMemcpyHostToDevice, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
     const Counters copied = control_->ReadCounters();
     EXPECT_EQ(copied.copies, filled.copies + 1);
     EXPECT_EQ(copied.copied_bytes,
               filled.copied_bytes + static_cast<int64_t>(kMiB));
   }
-  ASSERT_HIP_OK(hipFree(memory));
+  ASSERT_HIP(hipFree(memory));
   const Counters end = control_->ReadCounters();
   EXPECT_EQ(end.frees - start.frees, end.allocations - start.allocations);
 }
@@ -644,10 +638,10 @@ TEST_F(SimulatedHsaTest, NothingStaysAfterStreamsAndMemoryAreDestroyed) {
     const Memory memory(kDevice, kMiB);
     for (int i = 0; i < kStreams; ++i) {
       streams.push_back(std::make_unique<Stream>());
-      EXPECT_HIP_OK(hipMemsetAsync(memory.data(), i, kMiB, *streams.back()));
+      EXPECT_HIP(hipMemsetAsync(memory.data(), i, kMiB, *streams.back()));
     }
     for (const auto& stream : streams) {
-      EXPECT_HIP_OK(hipStreamSynchronize(*stream));
+      EXPECT_HIP(hipStreamSynchronize(*stream));
     }
   };
   cycle();
@@ -673,9 +667,9 @@ TEST_F(SimulatedHsaTest, TheMemoryOfTheProcessStaysFlat) {
   const auto cycle = [&] {
     const Stream stream;
     const Memory memory(kDevice, kMiB);
-    EXPECT_HIP_OK(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
-                                 hipMemcpyHostToDevice, stream));
-    EXPECT_HIP_OK(hipStreamSynchronize(stream));
+    EXPECT_HIP(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
+                              hipMemcpyHostToDevice, stream));
+    EXPECT_HIP(hipStreamSynchronize(stream));
   };
   for (int i = 0; i < 50; ++i) cycle();
   const int64_t before = resident_bytes();
@@ -694,16 +688,16 @@ TEST_F(SimulatedHsaTest, CopiesAndKernelsTakeTheModelsTime) {
   model.dispatch = milliseconds(15);
   control_->SetModel(model);
   const auto copy_time = TimeOfUs([&] {
-    ASSERT_HIP_OK(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
-                                 hipMemcpyHostToDevice, stream));
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
+                              hipMemcpyHostToDevice, stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
   });
   EXPECT_GE(copy_time, Us(model.copy));
   const auto dispatch_time = TimeOfUs([&] {
     for (int i = 0; i < 3; ++i) {
-      ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, stream));
+      ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, stream));
     }
-    ASSERT_HIP_OK(hipStreamSynchronize(stream));
+    ASSERT_HIP(hipStreamSynchronize(stream));
   });
   EXPECT_GE(dispatch_time, Us(3 * model.dispatch));
 }
@@ -718,10 +712,10 @@ TEST_F(SimulatedHsaTest, QueuesDoTheirKernelsAtTheSameTime) {
   model.dispatch = milliseconds(100);
   control_->SetModel(model);
   const auto time = TimeOfUs([&] {
-    ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, first));
-    ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, second));
-    ASSERT_HIP_OK(hipStreamSynchronize(first));
-    ASSERT_HIP_OK(hipStreamSynchronize(second));
+    ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, first));
+    ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, second));
+    ASSERT_HIP(hipStreamSynchronize(first));
+    ASSERT_HIP(hipStreamSynchronize(second));
   });
   EXPECT_GE(time, Us(model.dispatch));
   EXPECT_LT(time, Us(2 * model.dispatch));
@@ -733,10 +727,9 @@ TEST_F(SimulatedHsaTest, ADriverCallTakesTheModelsTimeAndLittleMore) {
     double fastest = 1e9;
     for (int i = 0; i < 100; ++i) {
       void* memory = nullptr;
-      fastest = std::min(fastest, TimeOfUs([&] {
-                           EXPECT_HIP_OK(hipMalloc(&memory, 1 << 16));
-                         }));
-      EXPECT_HIP_OK(hipFree(memory));
+      fastest = std::min(
+          fastest, TimeOfUs([&] { EXPECT_HIP(hipMalloc(&memory, 1 << 16)); }));
+      EXPECT_HIP(hipFree(memory));
     }
     return fastest;
   };
@@ -761,13 +754,12 @@ TEST_F(SimulatedHsaTest, MakingAndDroppingAQueueTakeTheModelsTime) {
   const uint32_t mask[] = {1, 0};
   hipStream_t stream;
   EXPECT_GE(TimeOfUs([&] {
-              ASSERT_HIP_OK(hipExtStreamCreateWithCUMask(&stream, 2, mask));
+              ASSERT_HIP(hipExtStreamCreateWithCUMask(&stream, 2, mask));
             }),
             Us(model.queue_create));
   // HIP 5.7 destroys no queue, not even one with a mask.
   const Counters before = control_->ReadCounters();
-  const double time =
-      TimeOfUs([&] { ASSERT_HIP_OK(hipStreamDestroy(stream)); });
+  const double time = TimeOfUs([&] { ASSERT_HIP(hipStreamDestroy(stream)); });
   const Counters after = control_->ReadCounters();
   EXPECT_GE(time, Us(model.queue_destroy *
                      (after.queues_destroyed - before.queues_destroyed)));
@@ -778,12 +770,12 @@ TEST_F(SimulatedHsaTest, TheNthQueueCreationFailsOnce) {
   const uint32_t mask[] = {1, 0};  // a queue each
   control_->FailQueueCreate(2);
   hipStream_t first, second, third;
-  EXPECT_HIP_OK(hipExtStreamCreateWithCUMask(&first, 2, mask));
+  EXPECT_HIP(hipExtStreamCreateWithCUMask(&first, 2, mask));
   EXPECT_EQ(hipExtStreamCreateWithCUMask(&second, 2, mask),
             hipErrorOutOfMemory);
-  EXPECT_HIP_OK(hipExtStreamCreateWithCUMask(&third, 2, mask));
-  EXPECT_HIP_OK(hipStreamDestroy(first));
-  EXPECT_HIP_OK(hipStreamDestroy(third));
+  EXPECT_HIP(hipExtStreamCreateWithCUMask(&third, 2, mask));
+  EXPECT_HIP(hipStreamDestroy(first));
+  EXPECT_HIP(hipStreamDestroy(third));
 }
 
 TEST_F(SimulatedHsaTest, AllQueueCreationsFailUntilCleared) {
@@ -796,8 +788,8 @@ TEST_F(SimulatedHsaTest, AllQueueCreationsFailUntilCleared) {
               hipErrorOutOfMemory);
   }
   control_->FailQueueCreate(Control::kNone);
-  EXPECT_HIP_OK(hipExtStreamCreateWithCUMask(&stream, 2, mask));
-  EXPECT_HIP_OK(hipStreamDestroy(stream));
+  EXPECT_HIP(hipExtStreamCreateWithCUMask(&stream, 2, mask));
+  EXPECT_HIP(hipStreamDestroy(stream));
 }
 
 TEST_F(SimulatedHsaTest, TheNthAllocationFailsOnce) {
@@ -806,11 +798,11 @@ TEST_F(SimulatedHsaTest, TheNthAllocationFailsOnce) {
   void* second = nullptr;
   void* third = nullptr;
   control_->FailAllocate(2);
-  EXPECT_HIP_OK(hipMalloc(&first, kMiB));
+  EXPECT_HIP(hipMalloc(&first, kMiB));
   EXPECT_EQ(hipMalloc(&second, kMiB), hipErrorOutOfMemory);
-  EXPECT_HIP_OK(hipMalloc(&third, kMiB));
-  EXPECT_HIP_OK(hipFree(first));
-  EXPECT_HIP_OK(hipFree(third));
+  EXPECT_HIP(hipMalloc(&third, kMiB));
+  EXPECT_HIP(hipFree(first));
+  EXPECT_HIP(hipFree(third));
 }
 
 TEST_F(SimulatedHsaTest, AllAllocationsFailUntilCleared) {
@@ -821,8 +813,8 @@ TEST_F(SimulatedHsaTest, AllAllocationsFailUntilCleared) {
     EXPECT_EQ(hipMalloc(&memory, kMiB), hipErrorOutOfMemory);
   }
   control_->FailAllocate(Control::kNone);
-  EXPECT_HIP_OK(hipMalloc(&memory, kMiB));
-  EXPECT_HIP_OK(hipFree(memory));
+  EXPECT_HIP(hipMalloc(&memory, kMiB));
+  EXPECT_HIP(hipFree(memory));
 }
 
 TEST_F(SimulatedHsaTest, WhatIsHeldStaysBusyUntilReleased) {
@@ -833,17 +825,17 @@ TEST_F(SimulatedHsaTest, WhatIsHeldStaysBusyUntilReleased) {
   const Memory filled(kDevice, 64);
   const ScopedHold hold(control_);
   const Counters before = control_->ReadCounters();
-  ASSERT_HIP_OK(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
-                               hipMemcpyHostToDevice, copying));
-  ASSERT_HIP_OK(hipMemsetAsync(filled.data(), 0, 64, computing));
+  ASSERT_HIP(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
+                            hipMemcpyHostToDevice, copying));
+  ASSERT_HIP(hipMemsetAsync(filled.data(), 0, 64, computing));
   std::this_thread::sleep_for(milliseconds(50));
   EXPECT_EQ(hipStreamQuery(copying), hipErrorNotReady);
   EXPECT_EQ(hipStreamQuery(computing), hipErrorNotReady);
   EXPECT_EQ(control_->ReadCounters().copies, before.copies);
   EXPECT_EQ(control_->ReadCounters().dispatches, before.dispatches);
   control_->Release();
-  EXPECT_HIP_OK(hipStreamSynchronize(copying));
-  EXPECT_HIP_OK(hipStreamSynchronize(computing));
+  EXPECT_HIP(hipStreamSynchronize(copying));
+  EXPECT_HIP(hipStreamSynchronize(computing));
 }
 
 TEST_F(SimulatedHsaTest, ACopyThatHasToWaitHoldsUpNoOther) {
@@ -855,21 +847,21 @@ TEST_F(SimulatedHsaTest, ACopyThatHasToWaitHoldsUpNoOther) {
   Model model;
   model.dispatch = milliseconds(300);  // in front of the first copy
   control_->SetModel(model);
-  ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, blocked));
-  ASSERT_HIP_OK(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
-                               hipMemcpyHostToDevice, blocked));
+  ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, blocked));
+  ASSERT_HIP(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
+                            hipMemcpyHostToDevice, blocked));
   const auto time = TimeOfUs([&] {
-    ASSERT_HIP_OK(hipMemcpyAsync(memory.data() + kMiB, pinned.data() + kMiB,
-                                 kMiB, hipMemcpyHostToDevice, same_direction));
-    ASSERT_HIP_OK(hipMemcpyAsync(pinned.data() + 2 * kMiB,
-                                 memory.data() + 2 * kMiB, kMiB,
-                                 hipMemcpyDeviceToHost, other_direction));
-    ASSERT_HIP_OK(hipStreamSynchronize(same_direction));
-    ASSERT_HIP_OK(hipStreamSynchronize(other_direction));
+    ASSERT_HIP(hipMemcpyAsync(memory.data() + kMiB, pinned.data() + kMiB, kMiB,
+                              hipMemcpyHostToDevice, same_direction));
+    ASSERT_HIP(hipMemcpyAsync(pinned.data() + 2 * kMiB,
+                              memory.data() + 2 * kMiB, kMiB,
+                              hipMemcpyDeviceToHost, other_direction));
+    ASSERT_HIP(hipStreamSynchronize(same_direction));
+    ASSERT_HIP(hipStreamSynchronize(other_direction));
   });
   EXPECT_LT(time, Us(milliseconds(200)));
   EXPECT_EQ(hipStreamQuery(blocked), hipErrorNotReady);
-  EXPECT_HIP_OK(hipStreamSynchronize(blocked));
+  EXPECT_HIP(hipStreamSynchronize(blocked));
 }
 
 TEST_F(SimulatedHsaTest, EveryDeviceTakesEighteenStreamsAtOnce) {
@@ -878,7 +870,7 @@ TEST_F(SimulatedHsaTest, EveryDeviceTakesEighteenStreamsAtOnce) {
   std::vector<std::thread> threads;
   for (int device = 0; device < devices; ++device) {
     threads.emplace_back([device] {
-      ASSERT_HIP_OK(hipSetDevice(device));
+      ASSERT_HIP(hipSetDevice(device));
       std::vector<std::unique_ptr<Stream>> streams;
       const Memory memory(kDevice, kStreams * 4096);
       const Memory pinned(kHost, kStreams * 4096);
@@ -890,12 +882,12 @@ TEST_F(SimulatedHsaTest, EveryDeviceTakesEighteenStreamsAtOnce) {
             std::make_unique<Stream>(hipStreamNonBlocking, i % 3 - 1));
       }
       for (int i = 0; i < kStreams; ++i) {
-        ASSERT_HIP_OK(hipMemcpyAsync(memory.data() + i * 4096,
-                                     pinned.data() + i * 4096, 4096,
-                                     hipMemcpyHostToDevice, *streams[i]));
+        ASSERT_HIP(hipMemcpyAsync(memory.data() + i * 4096,
+                                  pinned.data() + i * 4096, 4096,
+                                  hipMemcpyHostToDevice, *streams[i]));
       }
       for (const auto& stream : streams) {
-        ASSERT_HIP_OK(hipStreamSynchronize(*stream));
+        ASSERT_HIP(hipStreamSynchronize(*stream));
       }
       EXPECT_EQ(ReadBack(memory.data(), kStreams * 4096), bytes);
     });
@@ -911,10 +903,10 @@ TEST_F(SimulatedHsaTest, AThousandStreamsShareFourQueues) {
   for (int i = 0; i < 1024; ++i) streams.push_back(std::make_unique<Stream>());
   EXPECT_LE(control_->ReadCounters().live_queues(), queues + 4);
   for (const auto& stream : streams) {
-    ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, *stream));
+    ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, *stream));
   }
-  ASSERT_HIP_OK(hipDeviceSynchronize());
-  for (const auto& stream : streams) EXPECT_HIP_OK(hipStreamQuery(*stream));
+  ASSERT_HIP(hipDeviceSynchronize());
+  for (const auto& stream : streams) EXPECT_HIP(hipStreamQuery(*stream));
 }
 
 TEST_F(SimulatedHsaTest, AnIdleProcessUsesNoProcessorTime) {
@@ -932,15 +924,15 @@ TEST_F(SimulatedHsaTest, AHeldStreamUsesNoProcessorTime) {
   const Memory pinned(kHost, kMiB);
   const Memory memory(kDevice, kMiB);
   const ScopedHold hold(control_);
-  ASSERT_HIP_OK(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
-                               hipMemcpyHostToDevice, stream));
-  ASSERT_HIP_OK(hipMemsetAsync(memory.data(), 0, 64, stream));
+  ASSERT_HIP(hipMemcpyAsync(memory.data(), pinned.data(), kMiB,
+                            hipMemcpyHostToDevice, stream));
+  ASSERT_HIP(hipMemsetAsync(memory.data(), 0, 64, stream));
   std::this_thread::sleep_for(milliseconds(20));
   const microseconds before = ProcessorTime();
   std::this_thread::sleep_for(milliseconds(200));
   EXPECT_LT(Us(ProcessorTime() - before), Us(milliseconds(2)));
   control_->Release();
-  EXPECT_HIP_OK(hipStreamSynchronize(stream));
+  EXPECT_HIP(hipStreamSynchronize(stream));
 }
 
 }  // namespace
