@@ -39,7 +39,7 @@ TEST_F(CreateStreamTest, ADestroyedStreamIsTheNextOneOfItsKey) {
   EXPECT_EQ(Stats().parked_now, 0);
 }
 
-TEST_F(CreateStreamTest, AHitAndAParkMakeNoHipCallTooMany) {
+TEST_F(CreateStreamTest, AHitAndAParkMakeOnlyTheHipCallsTheyNeed) {
   scripted_hip::SetCurrentDevice(0);
   Parked();
   hip.ClearCalls();

@@ -79,7 +79,7 @@ TEST_F(SimulatedRuntimeTest, DestroyThenCreateCallsTheDriverZeroTimes) {
   EXPECT_GT(DriverCalls(), calls) << "which is what it saves";
 }
 
-TEST_F(SimulatedRuntimeTest, SoDoManyThreadsOnAllDevices) {
+TEST_F(SimulatedRuntimeTest, ManyThreadsOnAllDevicesCallTheDriverZeroTimes) {
   const int devices = DeviceCount();
   constexpr int kThreads = 16;
   const auto cycle = [&](int rounds) {

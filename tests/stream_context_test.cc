@@ -191,7 +191,7 @@ TEST_F(StreamContextTest, ALibraryThatRefusesTakesTheOthersBack) {
 }
 
 #ifdef __cpp_exceptions
-TEST_F(StreamContextTest, ALibraryThatThrowsTakesTheOthersBackToo) {
+TEST_F(StreamContextTest, ALibraryThatThrowsTakesTheOthersBack) {
   b.refuses = external;
   b.throws = true;
   EXPECT_THROW((void)context->UseExternalStream(external), std::runtime_error);
@@ -276,7 +276,7 @@ TEST_F(StreamContextTest, RunUsesTheInternalStreamAndWaits) {
   ExpectAllOn(external);
 }
 
-TEST_F(StreamContextTest, RunAsyncMakesNoHipCallTooMany) {
+TEST_F(StreamContextTest, RunAsyncMakesOnlyTheHipCallsItNeeds) {
   scripted_hip::SetCurrentDevice(0);
   hip.ClearCalls();
   std::string during;
@@ -405,7 +405,7 @@ TEST_F(StreamContextTest, EndsWithNoLibraryOnAPooledStream) {
   EXPECT_EQ(Create({0, 0, 0}), internal);
 }
 
-TEST_F(StreamContextTest, AContextThatHasNoStreamIsNone) {
+TEST_F(StreamContextTest, AContextThatGetsNoStreamIsNotCreated) {
   hip.Fail("hipStreamCreateWithPriority", hipErrorOutOfMemory, 0, 2);
   EXPECT_THAT(StreamContext::Create({0, 0, 0}).status(), IsResourceExhausted());
   EXPECT_THAT(StreamContext::Create({0, 9, 0}).status(), IsInvalidArgument());

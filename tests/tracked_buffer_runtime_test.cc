@@ -188,7 +188,8 @@ TEST_F(TrackedBufferRuntimeTest, WhoLooksAtItsOwnStreamAloneReadsStaleBytes) {
   EXPECT_EQ(ValueIn(fresh, compute), 0x5a);
 }
 
-TEST_F(TrackedBufferRuntimeTest, SoDoesACopyBetweenDevices) {
+TEST_F(TrackedBufferRuntimeTest,
+       AReaderBehindACopyBetweenDevicesWaitsForBothCopies) {
   const RocmStream h2d = Make(0);
   const RocmStream d2d = Make(1);
   const RocmStream compute = Make(1);
@@ -341,7 +342,7 @@ class RandomRuns {
   std::unique_ptr<Consumer> consumers_[kConsumers];
 };
 
-TEST_F(TrackedBufferRuntimeTest, WhoWaitsUntilDefinedNeverDoes) {
+TEST_F(TrackedBufferRuntimeTest, WhoWaitsUntilDefinedNeverReadsStaleBytes) {
   const char* text = std::getenv("HIP_STREAM_POOL_SOAK_SEED");
   const uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10)
                                         : std::random_device{}();

@@ -314,7 +314,7 @@ TEST_F(TrackedBufferTest, ACopyWhoseSourceIsNotEnqueuedYetWaitsForThat) {
 
 // No cycle, no leak. What would be lost is also LeakSanitizer's to report.
 
-TEST_F(TrackedBufferTest, NeitherKeepsTheOtherAlive) {
+TEST_F(TrackedBufferTest, ABufferDoesNotKeepItsProducerEventAlive) {
   auto event = SequencingEvent::Create();
   const std::weak_ptr<SequencingEvent> watch = event;
   ASSERT_TRUE(buffer_.SetProducerEvent(event).ok());

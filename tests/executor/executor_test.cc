@@ -266,7 +266,7 @@ TEST_F(ExecutorTest, CallbacksThatStillRunAtTeardownEndBeforeTheStreamsGo) {
   EXPECT_EQ(callbacks, 3 * devices);
 }
 
-TEST_F(ExecutorTest, WorkThatACallbackEnqueuesAtTeardownIsWaitedForToo) {
+TEST_F(ExecutorTest, WorkThatACallbackEnqueuesAtTeardownIsWaitedFor) {
   // From device to device, the hard case: a device that has been waited for
   // gets work from the worker of one that has not.
   std::atomic<int> copies{0};

@@ -205,7 +205,7 @@ TEST_F(QueueOrderTest, ARoleHasItsQueueInTheFirstClientAndInTheThousandth) {
       << "an executor creates its streams in the same order";
 }
 
-TEST_F(QueueOrderTest, ASecondClientBesideItKeepsItsOwnQueuesToo) {
+TEST_F(QueueOrderTest, TwoClientsSideBySideEachKeepTheirQueues) {
   Streams a = CreateClient();
   Streams b = CreateClient();
   const QueueTable queues_of_a = QueuesOf(a);

@@ -43,7 +43,7 @@ class HipOverCudaTest : public ::testing::Test {
   }
 };
 
-TEST_F(HipOverCudaTest, SaysThatItIs) {
+TEST_F(HipOverCudaTest, SaysThatItIsOverCuda) {
   EXPECT_TRUE(hip_over_cuda::IsLoaded());
   EXPECT_THAT(hip_over_cuda::Description(), StartsWith("over CUDA 1"));
 }

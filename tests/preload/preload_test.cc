@@ -201,7 +201,7 @@ TEST(PreloadTest, SixteenThreadsOnAllDevicesOwnTheirStreamsAlone) {
   threads.ExpectFewerDriverCalls();
 }
 
-TEST(PreloadTest, AProgramEndsAsItDoes) {
+TEST(PreloadTest, AProgramEndsAsItDoesWithoutThePool) {
   const auto ends = [](const char* way, int code) {
     SCOPED_TRACE(way);
     const Comparison end({"program_ends", way});
@@ -216,14 +216,14 @@ TEST(PreloadTest, AProgramEndsAsItDoes) {
   ends("HandlerDestroys", 0);
 }
 
-TEST(PreloadTest, AProgramForksAsItDoes) {
+TEST(PreloadTest, AProgramForksAsItDoesWithoutThePool) {
   for (const char* way : {"ForkBeforeUse", "ForkAfterUse", "ChildUses"}) {
     SCOPED_TRACE(way);
     Comparison({"program_ends", way}).ExpectEndedWith(0);
   }
 }
 
-TEST(PreloadTest, AProgramThatOpensHipGetsThePoolToo) {
+TEST(PreloadTest, AProgramThatOpensHipGetsThePool) {
   for (const char* scope : {"", "+"}) {
     const Program program({"opens_library", scope + PathOfHip()});
     const Comparison opened(program);
@@ -233,7 +233,7 @@ TEST(PreloadTest, AProgramThatOpensHipGetsThePoolToo) {
   }
 }
 
-TEST(PreloadTest, APluginThatLinksHipGetsThePoolToo) {
+TEST(PreloadTest, APluginThatLinksHipGetsThePool) {
   for (const char* scope : {"", "+"}) {
     const Program program({"opens_library", scope + InFolder("libplugin.so")});
     const Comparison opened(program);
@@ -243,7 +243,7 @@ TEST(PreloadTest, APluginThatLinksHipGetsThePoolToo) {
   }
 }
 
-TEST(PreloadTest, ALibraryThatKeepsAStreamGetsThePoolToo) {
+TEST(PreloadTest, ALibraryThatKeepsAStreamGetsThePool) {
 #ifdef HAS_ROCSPARSE
   const Comparison client({"rocsparse_client"});
   client.ExpectEndedWith(0);
@@ -290,7 +290,7 @@ TEST(PreloadTest, StandsAsideFromTwoHips) {
   }
 }
 
-TEST(PreloadTest, OtherPreloadedLibrariesSeeWhatTheyWould) {
+TEST(PreloadTest, OtherPreloadedLibrariesSeeTheCallsThatReachThem) {
   const Program program({"hip_calls", "Cycle"});
   const std::string tool = InFolder("liblooks_next.so");
   const Outcome alone = Program(program).Preload(tool).Run();
