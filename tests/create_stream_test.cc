@@ -138,9 +138,10 @@ TEST_F(CreateStreamTest, EveryCallIsMadeUnderTheStreamsDevice) {
 
 TEST_F(CreateStreamTest, TheNullLegacyAndPerThreadStreamsAreRefused) {
   hip.ClearCalls();
-  for (uintptr_t value : {0, 1, 2}) {
-    EXPECT_THAT(DestroyStream(0, reinterpret_cast<hipStream_t>(value)),
-                IsInvalidArgument());
+  for (hipStream_t stream :
+       {hipStream_t{nullptr}, reinterpret_cast<hipStream_t>(1),
+        hipStreamPerThread}) {
+    EXPECT_THAT(DestroyStream(0, stream), IsInvalidArgument());
   }
   EXPECT_THAT(hip.Calls(), IsEmpty());
 }
