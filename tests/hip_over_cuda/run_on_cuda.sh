@@ -124,7 +124,7 @@ programs_that_end() {
     run 20 "exit_test $scenario" "${over_cuda[@]}" "$bin/exit_test" "$scenario"
   done
   run 30 plugin_test "${over_cuda[@]}" "$bin/plugin_test" - \
-    "$bin/libplugin_a.so" "$bin/libplugin_b.so"
+    "$bin/libpool_plugin_a.so" "$bin/libpool_plugin_b.so"
   run 30 "teardown_test with_drain" "${over_cuda[@]}" "$bin/teardown_test" \
     with_drain
 }
@@ -187,7 +187,7 @@ if [[ $mode == smoke ]]; then
 else
   mapfile -t programs < <(
     cd "$bin" && printf '%s\n' *_test* |
-      grep -vxE 'exit_test|plugin_test|teardown_test|gpu_choice_test|preload(ed)?_test.*')
+      grep -vxE 'exit_test|plugin_test|teardown_test|gpu_choice_test|preload_.*_test.*')
   tests 90 "${programs[@]}"
   mapfile -t scenarios < "$here/scenarios"
   programs_that_end "${scenarios[@]}"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * hip_calls CASE...: a program that knows nothing of the pool and prints what
- * HIP answers, last error included. preload_test runs it with the pool beneath
- * and without, and compares.
+ * HIP answers, last error included. preload_runtime_test runs it with the pool
+ * beneath and without, and compares.
  */
 #include <hip/hip_runtime_api.h>
 #include <pthread.h>

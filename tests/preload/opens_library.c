@@ -2,7 +2,8 @@
  *
  * opens_library PATH...: a program that links no HIP and knows nothing of the
  * pool. Opens each library, RTLD_GLOBAL with a "+" before its path, and uses
- * streams through it: by its UseStreams (plugin.c), else by HIP's functions.
+ * streams through it: by its UseStreams (hip_plugin.c), else by HIP's
+ * functions.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

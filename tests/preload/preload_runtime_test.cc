@@ -64,7 +64,7 @@ class Program {
   }
 
   Outcome Run() const {
-    std::string path = ::testing::TempDir() + "preload_test.XXXXXX";
+    std::string path = ::testing::TempDir() + "preload_runtime_test.XXXXXX";
     EXPECT_NE(mkdtemp(path.data()), nullptr);
     const pid_t pid = fork();
     if (pid == 0) Execute(path);
@@ -187,21 +187,21 @@ TEST(EveryAnswerIsHips, WithoutMemoryAndWithoutADevice) {
   Comparison(Program(program).Set("HIP_VISIBLE_DEVICES", ""));
 }
 
-TEST(PreloadTest, ACycleOfStreamsCallsTheDriverOnceOnly) {
+TEST(PreloadRuntimeTest, ACycleOfStreamsCallsTheDriverOnceOnly) {
   const Comparison cycle(
       Program({"hip_calls", "Cycle"}).Set("HIP_STREAM_POOL_MAX_PARKED", "112"));
   if (cycle.without.driver_calls < 0) GTEST_SKIP() << "needs the simulated GPU";
   EXPECT_LT(cycle.with.driver_calls, cycle.without.driver_calls / 10);
 }
 
-TEST(PreloadTest, SixteenThreadsOnAllDevicesOwnTheirStreamsAlone) {
+TEST(PreloadRuntimeTest, SixteenThreadsOnAllDevicesOwnTheirStreamsAlone) {
   const Comparison threads(
       Program({"many_threads"}).Set("SIMULATED_HSA_DEVICES", "8"));
   threads.ExpectEndedWith(0);
   threads.ExpectFewerDriverCalls();
 }
 
-TEST(PreloadTest, AProgramEndsAsItDoesWithoutThePool) {
+TEST(PreloadRuntimeTest, AProgramEndsAsItDoesWithoutThePool) {
   const auto ends = [](const char* way, int code) {
     SCOPED_TRACE(way);
     const Comparison end({"program_ends", way});
@@ -216,14 +216,14 @@ TEST(PreloadTest, AProgramEndsAsItDoesWithoutThePool) {
   ends("HandlerDestroys", 0);
 }
 
-TEST(PreloadTest, AProgramForksAsItDoesWithoutThePool) {
+TEST(PreloadRuntimeTest, AProgramForksAsItDoesWithoutThePool) {
   for (const char* way : {"ForkBeforeUse", "ForkAfterUse", "ChildUses"}) {
     SCOPED_TRACE(way);
     Comparison({"program_ends", way}).ExpectEndedWith(0);
   }
 }
 
-TEST(PreloadTest, AProgramThatOpensHipGetsThePool) {
+TEST(PreloadRuntimeTest, AProgramThatOpensHipGetsThePool) {
   for (const char* scope : {"", "+"}) {
     const Program program({"opens_library", scope + PathOfHip()});
     const Comparison opened(program);
@@ -233,9 +233,10 @@ TEST(PreloadTest, AProgramThatOpensHipGetsThePool) {
   }
 }
 
-TEST(PreloadTest, APluginThatLinksHipGetsThePool) {
+TEST(PreloadRuntimeTest, APluginThatLinksHipGetsThePool) {
   for (const char* scope : {"", "+"}) {
-    const Program program({"opens_library", scope + InFolder("libplugin.so")});
+    const Program program(
+        {"opens_library", scope + InFolder("libhip_plugin.so")});
     const Comparison opened(program);
     opened.ExpectEndedWith(0);
     opened.ExpectFewerDriverCalls();
@@ -243,7 +244,7 @@ TEST(PreloadTest, APluginThatLinksHipGetsThePool) {
   }
 }
 
-TEST(PreloadTest, ALibraryThatKeepsAStreamGetsThePool) {
+TEST(PreloadRuntimeTest, ALibraryThatKeepsAStreamGetsThePool) {
 #ifdef HAS_ROCSPARSE
   const Comparison client({"rocsparse_client"});
   client.ExpectEndedWith(0);
@@ -253,16 +254,16 @@ TEST(PreloadTest, ALibraryThatKeepsAStreamGetsThePool) {
 #endif
 }
 
-TEST(PreloadTest, WithoutHipThereIsNothingToSee) {
+TEST(PreloadRuntimeTest, WithoutHipThereIsNothingToSee) {
   const Program program({"opens_library"});
   Comparison(program).ExpectEndedWith(0);
   EXPECT_THAT(Summary(program), IsEmpty());
 }
 
-TEST(PreloadTest, StandsAsideFromAHipThatLacksSomething) {
+TEST(PreloadRuntimeTest, StandsAsideFromAHipThatLacksSomething) {
   for (const char* scope : {"", "+"}) {
     const Program program(
-        {"opens_library", scope + InFolder("libother_plugin.so")});
+        {"opens_library", scope + InFolder("libother_hip_plugin.so")});
     const Outcome without = program.Run();
     const Outcome with = Program(program).Preload(kPool).Run();
     EXPECT_EQ(with.out, without.out);
@@ -274,9 +275,9 @@ TEST(PreloadTest, StandsAsideFromAHipThatLacksSomething) {
   }
 }
 
-TEST(PreloadTest, StandsAsideFromTwoHips) {
-  const std::string plugin = InFolder("libplugin.so");
-  const std::string other = InFolder("libother_plugin.so");
+TEST(PreloadRuntimeTest, StandsAsideFromTwoHips) {
+  const std::string plugin = InFolder("libhip_plugin.so");
+  const std::string other = InFolder("libother_hip_plugin.so");
   for (const Strings& order :
        {Strings{"opens_library", plugin, other, plugin},
         Strings{"opens_library", "+" + plugin, other, plugin},
@@ -290,7 +291,7 @@ TEST(PreloadTest, StandsAsideFromTwoHips) {
   }
 }
 
-TEST(PreloadTest, OtherPreloadedLibrariesSeeTheCallsThatReachThem) {
+TEST(PreloadRuntimeTest, OtherPreloadedLibrariesSeeTheCallsThatReachThem) {
   const Program program({"hip_calls", "Cycle"});
   const std::string tool = InFolder("liblooks_next.so");
   const Outcome alone = Program(program).Preload(tool).Run();
@@ -309,7 +310,7 @@ TEST(PreloadTest, OtherPreloadedLibrariesSeeTheCallsThatReachThem) {
   }
 }
 
-TEST(PreloadTest, CanBeSwitchedOff) {
+TEST(PreloadRuntimeTest, CanBeSwitchedOff) {
   for (const char* off : {"off", "0"}) {
     const Program program =
         Program({"hip_calls", "Cycle"}).Set("HIP_STREAM_POOL_PRELOAD", off);
@@ -328,7 +329,7 @@ TEST(PreloadTest, CanBeSwitchedOff) {
   EXPECT_THAT(unknown.err, HasSubstr("\"no\", neither \"on\" nor \"off\""));
 }
 
-TEST(PreloadTest, TheLimitIsTheEnvironments) {
+TEST(PreloadRuntimeTest, TheLimitIsTheEnvironments) {
   const Program program({"hip_calls", "Cycle"});
   EXPECT_THAT(Summary(Program(program).Set("HIP_STREAM_POOL_MAX_PARKED", "0")),
               HasSubstr("hits 0, misses 2240, parked 0 (0 now)"));
@@ -338,7 +339,7 @@ TEST(PreloadTest, TheLimitIsTheEnvironments) {
               HasSubstr("hits 608, misses 1632, parked 640 (32 now)"));
 }
 
-TEST(PreloadTest, TheSummaryIsOneLineAndOfOneProcess) {
+TEST(PreloadRuntimeTest, TheSummaryIsOneLineAndOfOneProcess) {
   for (const char* way : {"ForkAfterUse", "ForkBeforeUse", "LiveStreams"}) {
     const std::string summary = Summary(Program({"program_ends", way}));
     EXPECT_THAT(summary, StartsWith("hip-stream-pool["));

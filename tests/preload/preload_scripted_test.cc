@@ -24,11 +24,11 @@ constexpr Behavior kBehaviors[] = {Behavior::kHip52, Behavior::kHip57,
                                    Behavior::kHip62};
 #endif
 
-class PreloadedTest : public ::testing::TestWithParam<Behavior> {
+class PreloadScriptedTest : public ::testing::TestWithParam<Behavior> {
  protected:
   static constexpr int kDevices = 4;
 
-  PreloadedTest() {
+  PreloadScriptedTest() {
     hip.Reset(kDevices, GetParam());
     for (int device = 0; device < kDevices; ++device) {
       EXPECT_EQ(hipSetDevice(device), hipSuccess);
@@ -36,7 +36,7 @@ class PreloadedTest : public ::testing::TestWithParam<Behavior> {
     }
     EXPECT_EQ(hipSetDevice(0), hipSuccess);
   }
-  ~PreloadedTest() override { EXPECT_THAT(hip.Faults(), IsEmpty()); }
+  ~PreloadScriptedTest() override { EXPECT_THAT(hip.Faults(), IsEmpty()); }
 
   static hipStream_t Create() {
     hipStream_t stream = nullptr;
@@ -59,17 +59,17 @@ std::string Name(const ::testing::TestParamInfo<Behavior>& info) {
   constexpr const char* kNames[] = {"Hip52", "Hip57", "Hip62", "Hip70"};
   return kNames[static_cast<int>(info.param)];
 }
-INSTANTIATE_TEST_SUITE_P(On, PreloadedTest, ::testing::ValuesIn(kBehaviors),
-                         Name);
+INSTANTIATE_TEST_SUITE_P(On, PreloadScriptedTest,
+                         ::testing::ValuesIn(kBehaviors), Name);
 
-TEST_P(PreloadedTest, AStreamIsUsedAgain) {
+TEST_P(PreloadScriptedTest, AStreamIsUsedAgain) {
   hipStream_t stream = Create();
   EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
   EXPECT_TRUE(hip.IsLive(stream));
   EXPECT_TRUE(IsParked(stream));
 }
 
-TEST_P(PreloadedTest, ASecondDestroyTouchesNoStream) {
+TEST_P(PreloadScriptedTest, ASecondDestroyTouchesNoStream) {
   hipStream_t stream = Create();
   EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
   EXPECT_EQ(hipStreamDestroy(stream), hipErrorContextIsDestroyed);
@@ -77,7 +77,7 @@ TEST_P(PreloadedTest, ASecondDestroyTouchesNoStream) {
   EXPECT_TRUE(IsParked(stream));
 }
 
-TEST_P(PreloadedTest, LastErrorIsWhatHipMakesOfASuccess) {
+TEST_P(PreloadScriptedTest, LastErrorIsWhatHipMakesOfASuccess) {
   for (int i = 0; i < 2; ++i) {
     scripted_hip::SetLastError(hipErrorInvalidDevice);
     hipStream_t stream = Create();
@@ -90,7 +90,7 @@ TEST_P(PreloadedTest, LastErrorIsWhatHipMakesOfASuccess) {
   }
 }
 
-TEST_P(PreloadedTest, WhateverFailsForThePoolTheProgramHasItsStream) {
+TEST_P(PreloadScriptedTest, WhateverFailsForThePoolTheProgramHasItsStream) {
   for (const char* call :
        {"hipGetDevice", "hipGetDeviceCount",
         "hipThreadExchangeStreamCaptureMode", "hipDeviceGetStreamPriorityRange",
@@ -110,7 +110,7 @@ TEST_P(PreloadedTest, WhateverFailsForThePoolTheProgramHasItsStream) {
   }
 }
 
-TEST_P(PreloadedTest, WhatHipSaysOfACreationIsTheAnswer) {
+TEST_P(PreloadScriptedTest, WhatHipSaysOfACreationIsTheAnswer) {
   hipStream_t stream = nullptr;
   for (hipError_t error : {hipErrorOutOfMemory, hipErrorUnknown}) {
     hip.Fail("hipStreamCreateWithPriority", error, 0, ScriptedHip::kForever);
@@ -120,7 +120,7 @@ TEST_P(PreloadedTest, WhatHipSaysOfACreationIsTheAnswer) {
   }
 }
 
-TEST_P(PreloadedTest, WhatHipSaysOfADestructionIsTheAnswer) {
+TEST_P(PreloadScriptedTest, WhatHipSaysOfADestructionIsTheAnswer) {
   for (hipError_t answer : {hipErrorLaunchFailure, hipSuccess}) {
     hipStream_t stream = Create();
     hip.Fail("hipStreamQuery", hipErrorLaunchFailure);  // the stream's work
@@ -134,20 +134,20 @@ TEST_P(PreloadedTest, WhatHipSaysOfADestructionIsTheAnswer) {
   }
 }
 
-TEST_P(PreloadedTest, ACapturingStreamIsHipsToDestroy) {
+TEST_P(PreloadScriptedTest, ACapturingStreamIsHipsToDestroy) {
   hipStream_t stream = Create();
   hip.SetCaptureStatus(stream, hipStreamCaptureStatusActive);
   EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
   EXPECT_FALSE(hip.IsLive(stream));
 }
 
-TEST_P(PreloadedTest, AStreamThatThePoolHasNotMadeIsHipsToDestroy) {
+TEST_P(PreloadScriptedTest, AStreamThatThePoolHasNotMadeIsHipsToDestroy) {
   hipStream_t masked = hip.CreateElsewhere(0, 0, 0);
   EXPECT_EQ(hipStreamDestroy(masked), hipSuccess);
   EXPECT_FALSE(hip.IsLive(masked));
 }
 
-TEST_P(PreloadedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
+TEST_P(PreloadScriptedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
   hip.ReuseHandles();
   hipStream_t old = Create();
   EXPECT_EQ(hipDeviceReset(), hipSuccess);
@@ -158,7 +158,7 @@ TEST_P(PreloadedTest, AfterAResetAnOldStreamIsDeadAndNoNewOneIsTaken) {
   EXPECT_EQ(hipStreamDestroy(next), hipSuccess);
 }
 
-TEST_P(PreloadedTest, NoDeadStreamIsHandedToHip) {
+TEST_P(PreloadScriptedTest, NoDeadStreamIsHandedToHip) {
   hipStream_t of_reset = Create();
   EXPECT_EQ(hipDeviceReset(), hipSuccess);
   hipStream_t elsewhere = Create();
@@ -169,7 +169,7 @@ TEST_P(PreloadedTest, NoDeadStreamIsHandedToHip) {
   }
 }
 
-TEST_P(PreloadedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
+TEST_P(PreloadScriptedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
   hip.ReuseHandles();
   hipStream_t parked = Create();
   EXPECT_EQ(hipStreamDestroy(parked), hipSuccess);
@@ -180,7 +180,7 @@ TEST_P(PreloadedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
 }
 
 #ifdef SCRIPTED_HIP_IS_7_1
-TEST_P(PreloadedTest, TheNextUserFindsNoAttributeOfTheLast) {
+TEST_P(PreloadScriptedTest, TheNextUserFindsNoAttributeOfTheLast) {
   hipStream_t stream = Create();
   hipStreamAttrValue spin = {};
   spin.syncPolicy = hipSyncPolicySpin;
@@ -192,7 +192,7 @@ TEST_P(PreloadedTest, TheNextUserFindsNoAttributeOfTheLast) {
   EXPECT_EQ(hip.Look(stream).sync_policy, hipSyncPolicyAuto);
 }
 
-TEST_P(PreloadedTest, AStreamDestroyedElsewhereIsKnownByItsIdentity) {
+TEST_P(PreloadScriptedTest, AStreamDestroyedElsewhereIsKnownByItsIdentity) {
   hip.ReuseHandles();
   hipStream_t stream = Create();
   EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
