@@ -7,14 +7,10 @@
 #ifndef HIP_STREAM_POOL_TESTS_POOL_TEST_H_
 #define HIP_STREAM_POOL_TESTS_POOL_TEST_H_
 
-#include <vector>
-
 #include "absl/status/status.h"
 #include "devices.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "hip_stream_pool/create_stream.h"
-#include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "scripted_hip/scripted_hip.h"
 #include "scripted_pool.h"

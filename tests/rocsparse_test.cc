@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <stdexcept>
-#include <utility>
 
 #include "gpu/hip_testing.h"
 #include "gtest/gtest.h"

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "hip_stream_pool/tracked_buffer.h"
 #include "pool_test.h"
 #include "sequencing_testing.h"
 

@@ -7,11 +7,7 @@
 
 #include <chrono>
 #include <future>
-#include <utility>
 
-#include "hip_stream_pool/rocm_stream.h"
-#include "hip_stream_pool/sequencing_event.h"
-#include "hip_stream_pool/tracked_buffer.h"
 #include "pool_test.h"
 
 namespace hip_stream_pool {

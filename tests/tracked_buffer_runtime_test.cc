@@ -16,9 +16,7 @@
 #include <future>
 #include <memory>
 #include <random>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "gpu/hip_testing.h"

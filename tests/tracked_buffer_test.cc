@@ -3,7 +3,6 @@
 // TrackedBuffer over the scripted HIP.
 #include "hip_stream_pool/tracked_buffer.h"
 
-#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "hip_stream_pool/sequencing_event.h"
 #include "pool_test.h"
 #include "sequencing_testing.h"
 

@@ -4,7 +4,6 @@
 // header, and a stream that comes back from the pool.
 #include <cstdio>
 #include <memory>
-#include <string>
 
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/rocm_stream.h"

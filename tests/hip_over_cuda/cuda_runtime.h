@@ -27,52 +27,50 @@ inline constexpr int kCudaDevAttrMajor = 75;  // of the compute capability
 inline constexpr int kCudaDevAttrMinor = 76;
 
 // Each as FUNCTION(name, parameters).
-#define HIP_OVER_CUDA_FUNCTIONS(FUNCTION)                                      \
-  FUNCTION(cudaDeviceGetAttribute, (int* value, int attribute, int device))    \
-  FUNCTION(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest))      \
-  FUNCTION(cudaDeviceReset, ())                                                \
-  FUNCTION(cudaDeviceSynchronize, ())                                          \
-  FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags))    \
-  FUNCTION(cudaEventDestroy, (cudaEvent_t event))                              \
-  FUNCTION(cudaEventQuery, (cudaEvent_t event))                                \
-  FUNCTION(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream))          \
-  FUNCTION(cudaEventSynchronize, (cudaEvent_t event))                          \
-  FUNCTION(cudaFree, (void* memory))                                           \
-  FUNCTION(cudaFreeAsync, (void* memory, cudaStream_t stream))                 \
-  FUNCTION(cudaFreeHost, (void* memory))                                       \
-  FUNCTION(cudaGetDevice, (int* device))                                       \
-  FUNCTION(cudaGetDeviceCount, (int* count))                                   \
-  FUNCTION(cudaGraphDestroy, (cudaGraph_t graph))                              \
-  FUNCTION(cudaGraphGetNodes,                                                  \
-           (cudaGraph_t graph, cudaGraphNode_t * nodes, size_t * count))       \
-  FUNCTION(cudaHostAlloc, (void** memory, size_t size, unsigned flags))        \
-  FUNCTION(cudaLaunchHostFunc,                                                 \
-           (cudaStream_t stream, cudaHostFn_t function, void* data))           \
-  FUNCTION(cudaMalloc, (void** memory, size_t size))                           \
-  FUNCTION(cudaMallocAsync, (void** memory, size_t size, cudaStream_t stream)) \
-  FUNCTION(cudaMemcpy, (void* to, const void* from, size_t size, int kind))    \
-  FUNCTION(cudaMemcpyAsync, (void* to, const void* from, size_t size,          \
-                             int kind, cudaStream_t stream))                   \
-  FUNCTION(cudaMemset, (void* memory, int value, size_t size))                 \
-  FUNCTION(cudaMemsetAsync,                                                    \
-           (void* memory, int value, size_t size, cudaStream_t stream))        \
-  FUNCTION(cudaRuntimeGetVersion, (int* version))                              \
-  FUNCTION(cudaSetDevice, (int device))                                        \
-  FUNCTION(cudaStreamAddCallback,                                              \
-           (cudaStream_t stream, cudaStreamCallback_t callback, void* data,    \
-            unsigned flags))                                                   \
-  FUNCTION(cudaStreamBeginCapture, (cudaStream_t stream, int mode))            \
-  FUNCTION(cudaStreamCreateWithPriority,                                       \
-           (cudaStream_t * stream, unsigned flags, int priority))              \
-  FUNCTION(cudaStreamDestroy, (cudaStream_t stream))                           \
-  FUNCTION(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph))   \
-  FUNCTION(cudaStreamGetFlags, (cudaStream_t stream, unsigned* flags))         \
-  FUNCTION(cudaStreamGetPriority, (cudaStream_t stream, int* priority))        \
-  FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, int* status))          \
-  FUNCTION(cudaStreamQuery, (cudaStream_t stream))                             \
-  FUNCTION(cudaStreamSynchronize, (cudaStream_t stream))                       \
-  FUNCTION(cudaStreamWaitEvent,                                                \
-           (cudaStream_t stream, cudaEvent_t event, unsigned flags))           \
+#define HIP_OVER_CUDA_FUNCTIONS(FUNCTION)                                    \
+  FUNCTION(cudaDeviceGetAttribute, (int* value, int attribute, int device))  \
+  FUNCTION(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest))    \
+  FUNCTION(cudaDeviceReset, ())                                              \
+  FUNCTION(cudaDeviceSynchronize, ())                                        \
+  FUNCTION(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags))  \
+  FUNCTION(cudaEventDestroy, (cudaEvent_t event))                            \
+  FUNCTION(cudaEventQuery, (cudaEvent_t event))                              \
+  FUNCTION(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream))        \
+  FUNCTION(cudaEventSynchronize, (cudaEvent_t event))                        \
+  FUNCTION(cudaFree, (void* memory))                                         \
+  FUNCTION(cudaFreeHost, (void* memory))                                     \
+  FUNCTION(cudaGetDevice, (int* device))                                     \
+  FUNCTION(cudaGetDeviceCount, (int* count))                                 \
+  FUNCTION(cudaGraphDestroy, (cudaGraph_t graph))                            \
+  FUNCTION(cudaGraphGetNodes,                                                \
+           (cudaGraph_t graph, cudaGraphNode_t * nodes, size_t * count))     \
+  FUNCTION(cudaHostAlloc, (void** memory, size_t size, unsigned flags))      \
+  FUNCTION(cudaLaunchHostFunc,                                               \
+           (cudaStream_t stream, cudaHostFn_t function, void* data))         \
+  FUNCTION(cudaMalloc, (void** memory, size_t size))                         \
+  FUNCTION(cudaMemcpy, (void* to, const void* from, size_t size, int kind))  \
+  FUNCTION(cudaMemcpyAsync, (void* to, const void* from, size_t size,        \
+                             int kind, cudaStream_t stream))                 \
+  FUNCTION(cudaMemset, (void* memory, int value, size_t size))               \
+  FUNCTION(cudaMemsetAsync,                                                  \
+           (void* memory, int value, size_t size, cudaStream_t stream))      \
+  FUNCTION(cudaRuntimeGetVersion, (int* version))                            \
+  FUNCTION(cudaSetDevice, (int device))                                      \
+  FUNCTION(cudaStreamAddCallback,                                            \
+           (cudaStream_t stream, cudaStreamCallback_t callback, void* data,  \
+            unsigned flags))                                                 \
+  FUNCTION(cudaStreamBeginCapture, (cudaStream_t stream, int mode))          \
+  FUNCTION(cudaStreamCreateWithPriority,                                     \
+           (cudaStream_t * stream, unsigned flags, int priority))            \
+  FUNCTION(cudaStreamDestroy, (cudaStream_t stream))                         \
+  FUNCTION(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph)) \
+  FUNCTION(cudaStreamGetFlags, (cudaStream_t stream, unsigned* flags))       \
+  FUNCTION(cudaStreamGetPriority, (cudaStream_t stream, int* priority))      \
+  FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, int* status))        \
+  FUNCTION(cudaStreamQuery, (cudaStream_t stream))                           \
+  FUNCTION(cudaStreamSynchronize, (cudaStream_t stream))                     \
+  FUNCTION(cudaStreamWaitEvent,                                              \
+           (cudaStream_t stream, cudaEvent_t event, unsigned flags))         \
   FUNCTION(cudaThreadExchangeStreamCaptureMode, (int* mode))
 
 struct CudaRuntime {

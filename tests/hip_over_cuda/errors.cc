@@ -163,9 +163,4 @@ const char* hipGetErrorName(hipError_t error) {
 #undef HIP_OVER_CUDA_NAME
 }
 
-// As AMD's up to 5.x.
-const char* hipGetErrorString(hipError_t error) {
-  return hipGetErrorName(error);
-}
-
 }  // extern "C"

@@ -353,15 +353,6 @@ cudaError_t cudaFree(void* memory) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMallocAsync(void** memory, size_t size, cudaStream_t stream) {
-  Look(stream, Lock(gpu.mutex));
-  return Allocate(memory, size);
-}
-
-cudaError_t cudaFreeAsync(void* memory, cudaStream_t stream) {
-  return Enqueue(stream, [=] { std::free(memory); });
-}
-
 cudaError_t cudaHostAlloc(void** memory, size_t size, unsigned) {
   return Allocate(memory, size);
 }

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -161,13 +160,13 @@ TEST_F(HipOverCudaTest, StreamsWithACuMaskAreNotSupported) {
 TEST_F(HipOverCudaTest, BytesGoThereAndBack) {
   void* memory = nullptr;
   hipStream_t stream = Create();
-  ASSERT_HIP(hipMallocAsync(&memory, 4, stream));
+  ASSERT_HIP(hipMalloc(&memory, 4));
   ASSERT_HIP(hipMemsetAsync(memory, 7, 4, stream));
   uint32_t value = 0;
   ASSERT_HIP(hipMemcpyAsync(&value, memory, 4, hipMemcpyDeviceToHost, stream));
   EXPECT_HIP(hipStreamSynchronize(stream));
   EXPECT_EQ(value, 0x07070707u);
-  EXPECT_HIP(hipFreeAsync(memory, stream));
+  EXPECT_HIP(hipFree(memory));
   EXPECT_HIP(hipStreamDestroy(stream));
 }
 

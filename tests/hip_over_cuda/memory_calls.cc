@@ -21,18 +21,6 @@ hipError_t hipFree(void* memory) {
       [=](const CudaRuntime& cuda) { return cuda.cudaFree(memory); });
 }
 
-hipError_t hipMallocAsync(void** memory, size_t size, hipStream_t stream) {
-  return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
-    return cuda.cudaMallocAsync(memory, size, found);
-  });
-}
-
-hipError_t hipFreeAsync(void* memory, hipStream_t stream) {
-  return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
-    return cuda.cudaFreeAsync(memory, found);
-  });
-}
-
 hipError_t hipHostMalloc(void** memory, size_t size, unsigned int flags) {
   // Coherence and NUMA nodes are of AMD alone.
   flags &=

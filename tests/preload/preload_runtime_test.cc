@@ -18,7 +18,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip/hip_runtime_api.h"
-#include "simulated_hsa/simulated_hsa.h"
 
 namespace {
 

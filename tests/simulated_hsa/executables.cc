@@ -4,14 +4,11 @@
 
 #include <hsa/hsa_ven_amd_loader.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "answer.h"
 #include "blit_kernels.h"

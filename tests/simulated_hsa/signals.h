@@ -11,7 +11,6 @@
 #include <hsa/hsa.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
