@@ -7,6 +7,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -287,6 +288,55 @@ TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
     EXPECT_TRUE(released.get().ok());
     hip.During(call, nullptr);
   }
+}
+
+// Whatever is asked about a stream that is no longer the producer's, or in its
+// next user's capture, is a fault of the scripted HIP.
+TEST_F(SequencingEventTest, ManyThreadsAskNothingAboutAnothersStream) {
+  constexpr int kRounds = 300;
+  std::mutex mutex;
+  auto latest = SequencingEvent::Create();
+  std::atomic<int> producers{2};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kRounds; ++i) {
+        RocmStream producer = MakeStream();
+        if (i % 2 == t) hip.SetBusy(producer.handle());
+        auto event = SequencingEvent::Create();
+        EXPECT_TRUE(event->RecordOn(producer).ok());
+        {
+          std::lock_guard<std::mutex> lock(mutex);
+          latest = event;
+        }
+        std::this_thread::yield();
+        EXPECT_TRUE(producer.Release().ok());
+        const RocmStream next = MakeStream();
+        hip.SetCaptureStatus(next.handle(), hipStreamCaptureStatusActive);
+        std::this_thread::yield();
+        hip.SetCaptureStatus(next.handle(), hipStreamCaptureStatusNone);
+        if (i % 16 == 0) {
+          EXPECT_TRUE(cache.TrimAll().ok());
+        }
+      }
+      --producers;
+    });
+    threads.emplace_back([&, t] {
+      const RocmStream consumer = MakeStream({0, 1, 0});
+      while (producers != 0) {
+        std::shared_ptr<SequencingEvent> event;
+        {
+          std::lock_guard<std::mutex> lock(mutex);
+          event = latest;
+        }
+        if (!event->TryIsComplete().has_value()) continue;
+        const absl::Status status =
+            t == 0 ? event->WaitOn(consumer) : event->BlockHostUntilComplete();
+        EXPECT_TRUE(status.ok()) << status;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // From HIP 6.2 on, a question about the event would end the capture.
