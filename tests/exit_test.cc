@@ -24,6 +24,7 @@
 #include "hip_stream_pool/sequencing_event.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "hip_stream_pool/tracked_buffer.h"
+#include "hip_version.h"
 #include "simulated_hsa/simulated_hsa.h"
 
 namespace {
@@ -511,6 +512,16 @@ WATCH(hipStreamGetFlags, (hipStream_t stream, unsigned int* flags),
       (stream, flags))
 WATCH(hipStreamGetPriority, (hipStream_t stream, int* priority),
       (stream, priority))
+#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+WATCH(hipStreamGetDevice, (hipStream_t stream, hipDevice_t* device),
+      (stream, device))
+#endif
+#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+WATCH(hipStreamGetId, (hipStream_t stream, unsigned long long* id),  // NOLINT
+      (stream, id))
+#endif
+WATCH(hipDeviceGetStreamPriorityRange, (int* least, int* greatest),
+      (least, greatest))
 WATCH(hipGetLastError, (), ())
 WATCH(hipEventCreateWithFlags, (hipEvent_t * event, unsigned int flags),
       (event, flags))
