@@ -14,45 +14,37 @@ HipResult DestroyEvent(HipScope& hip, hipEvent_t event) {
 
 }  // namespace
 
-HipResult DeviceEvents::Take(HipScope& hip, hipEvent_t* event) {
-  const HandleStore::Ticket parked = store_.Take(kKind);
-  if (parked && store_.Confirm(parked)) {
-    *event = static_cast<hipEvent_t>(parked.handle());
-    return {};
-  }
+HipResult DeviceEvents::Take(HipScope& hip, Ticket* event) {
+  *event = store_.Take(kKind);
+  if (*event && store_.Confirm(*event)) return {};
   for (;;) {
+    hipEvent_t made = nullptr;
     HipResult created =
         hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(event, hipEventDisableTiming));
+                 hipEventCreateWithFlags(&made, hipEventDisableTiming));
     if (!created.ok()) return created;
-    if (store_.Add(*event, kKind, /*identity=*/0) !=
+    if (store_.Add(made, kKind, /*identity=*/0, event) !=
         HandleStore::AddResult::kHeldBack) {
       return created;
     }
   }
 }
 
-void DeviceEvents::GiveBack(hipEvent_t event) {
-  HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
+void DeviceEvents::GiveBack(const Ticket& event) {
+  store_.Park(event, INT_MAX);
 }
 
-void DeviceEvents::Destroy(HipScope& hip, hipEvent_t event) {
-  HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket && store_.Remove(claim.ticket)) DestroyEvent(hip, event);
+void DeviceEvents::Destroy(HipScope& hip, const Ticket& event) {
+  if (store_.Remove(event)) DestroyEvent(hip, EventOf(event));
 }
 
-void DeviceEvents::Forget(hipEvent_t event) {
-  HandleStore::ClaimResult claim = store_.Claim(event);
-  if (claim.ticket) store_.Remove(claim.ticket);
-}
+void DeviceEvents::Forget(const Ticket& event) { store_.Remove(event); }
 
 HipResult DeviceEvents::Trim(HipScope& hip) {
   HipResult first = {};
-  for (const HandleStore::Ticket& ticket : store_.TakeParked()) {
+  for (const Ticket& ticket : store_.TakeParked()) {
     if (!store_.Remove(ticket)) continue;
-    HipResult result =
-        DestroyEvent(hip, static_cast<hipEvent_t>(ticket.handle()));
+    HipResult result = DestroyEvent(hip, EventOf(ticket));
     if (first.ok()) first = result;
   }
   return first;

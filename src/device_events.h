@@ -16,16 +16,24 @@ namespace hip_stream_pool {
 
 class DeviceEvents {
  public:
+  using Ticket = HandleStore::Ticket;
+  static hipEvent_t EventOf(const Ticket& ticket) {
+    return static_cast<hipEvent_t>(ticket.handle());
+  }
+
   // A parked event, else a new one, for the caller alone. `hip` is of this
   // device, here and below.
-  HipResult Take(HipScope& hip, hipEvent_t* event);
+  HipResult Take(HipScope& hip, Ticket* event);
+
+  // Whether it was forgotten by Invalidate. Nothing is done with it then.
+  bool IsForgotten(const Ticket& event) const { return !store_.IsGood(event); }
 
   // The three ways for an event to leave its user: parked for the next one;
   // destroyed, since a HIP call on it failed; left to HIP, which still writes
   // to it when the stream capture that it was recorded in ends.
-  void GiveBack(hipEvent_t event);
-  void Destroy(HipScope& hip, hipEvent_t event);
-  void Forget(hipEvent_t event);
+  void GiveBack(const Ticket& event);
+  void Destroy(HipScope& hip, const Ticket& event);
+  void Forget(const Ticket& event);
 
   // Destroys what is parked. Returns the first error.
   HipResult Trim(HipScope& hip);

@@ -4,6 +4,13 @@
 #include "absl/strings/str_cat.h"
 
 namespace hip_stream_pool {
+namespace {
+
+hipStream_t StreamOf(const HandleStore::Ticket& ticket) {
+  return static_cast<hipStream_t>(ticket.handle());
+}
+
+}  // namespace
 
 absl::Status AnotherDevicesStream(int device_ordinal) {
   return absl::InvalidArgumentError(
@@ -12,33 +19,38 @@ absl::Status AnotherDevicesStream(int device_ordinal) {
 }
 
 absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
+                                                  uint64_t* loan,
                                                   bool* was_reused) {
   HipScope hip(ordinal_);
   PriorityRange range;
   HipResult result =
       hip.entered().ok() ? GetPriorityRange(hip, &range) : hip.entered();
-  hipStream_t stream = nullptr;
+  HandleStore::Ticket lent;
   if (result.ok()) {
     const HandleStore::Kind kind{key.flags, range.Clamp(key.priority)};
-    stream = Reuse(hip, kind);
-    if (was_reused != nullptr) *was_reused = stream != nullptr;
-    if (stream == nullptr) {
-      result = CreateNew(hip, kind, /*may_free=*/true, &stream);
+    lent = Reuse(hip, kind);
+    if (was_reused != nullptr) *was_reused = static_cast<bool>(lent);
+    if (!lent) {
+      result = CreateNew(hip, kind, /*may_free=*/true, &lent);
       if (result.ok()) ++misses_;
     }
   }
   const bool have_stream = result.ok();
   result = hip.Close(result);
-  if (result.ok()) return stream;
+  if (result.ok()) {
+    *loan = lent.loan();
+    return StreamOf(lent);
+  }
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
-  if (have_stream) ParkUnseen(stream);
+  if (have_stream) store_.Park(lent, INT_MAX);
   return ToStatus(result, key);
 }
 
 std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
-                                                   int max_parked_per_key) {
-  HandleStore::ClaimResult claim = store_.Claim(stream);
+                                                   int max_parked_per_key,
+                                                   uint64_t loan) {
+  HandleStore::ClaimResult claim = store_.Claim(stream, loan);
   switch (claim.state) {
     case HandleStore::ClaimState::kUnknown:
       return std::nullopt;
@@ -113,17 +125,13 @@ absl::Status DeviceStreams::Prewarm(const StreamKey& key, int wanted) {
   if (store_.ParkedOf(kind) >= wanted) return absl::OkStatus();
   HipScope hip(ordinal_);
   HipResult result = hip.entered();
-  hipStream_t stream = nullptr;
-  if (result.ok()) {
-    result = CreateNew(hip, kind, /*may_free=*/false, &stream);
-  }
-  if (result.ok()) {
-    HandleStore::ClaimResult claim = store_.Claim(stream);
-    // Another thread may have prewarmed the same key meanwhile.
-    if (claim.ticket && store_.Park(claim.ticket, wanted) ==
-                            HandleStore::ParkResult::kOverLimit) {
-      if (store_.Remove(claim.ticket)) result = DestroyNow(hip, stream);
-    }
+  HandleStore::Ticket made;
+  if (result.ok()) result = CreateNew(hip, kind, /*may_free=*/false, &made);
+  // Another thread may have prewarmed the same key meanwhile.
+  if (result.ok() &&
+      store_.Park(made, wanted) == HandleStore::ParkResult::kOverLimit &&
+      store_.Remove(made)) {
+    result = DestroyNow(hip, StreamOf(made));
   }
   return ToStatus(hip.Close(result), key);
 }
@@ -178,13 +186,14 @@ HipResult DeviceStreams::GetPriorityRange(HipScope& hip, PriorityRange* range) {
   return result;
 }
 
-hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind) {
-  hipStream_t reused = nullptr;
+HandleStore::Ticket DeviceStreams::Reuse(HipScope& hip,
+                                         HandleStore::Kind kind) {
+  HandleStore::Ticket reused;
   std::vector<HandleStore::Ticket> not_now;
-  while (reused == nullptr) {
+  while (!reused) {
     const HandleStore::Ticket ticket = store_.Take(kind);
     if (!ticket) break;
-    const auto stream = static_cast<hipStream_t>(ticket.handle());
+    const hipStream_t stream = StreamOf(ticket);
     StreamFinding finding =
         CheckIdentity(hip, stream, ordinal_, ticket.identity());
     if (finding.verdict == StreamFinding::kFine) {
@@ -196,7 +205,7 @@ hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind) {
     }
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        if (store_.Confirm(ticket)) reused = stream;
+        if (store_.Confirm(ticket)) reused = ticket;
         break;
       case StreamFinding::kBusy:
         // A hipDeviceSynchronize elsewhere, or someone who should not use it.
@@ -227,11 +236,12 @@ hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind) {
 }
 
 HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
-                                   bool may_free, hipStream_t* stream) {
+                                   bool may_free, HandleStore::Ticket* lent) {
+  hipStream_t stream = nullptr;
   const auto create = [&] {
     return hip.Call(
         "hipStreamCreateWithPriority",
-        hipStreamCreateWithPriority(stream, kind.flags, kind.priority));
+        hipStreamCreateWithPriority(&stream, kind.flags, kind.priority));
   };
   for (;;) {
     HipResult result = create();
@@ -243,18 +253,18 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
     if (!result.ok()) return result;
     WatchProcessBehindFirstStream();
     uint64_t identity = 0;
-    result = ReadIdentity(hip, *stream, &identity);
+    result = ReadIdentity(hip, stream, &identity);
     if (!result.ok()) {
-      DestroyNow(hip, *stream);
+      DestroyNow(hip, stream);
       return result;
     }
     // Whatever had this value, on any device, died without the pool being told.
     for (const auto& device : all_) {
-      if (device.get() != this && device->store_.Forget(*stream)) {
+      if (device.get() != this && device->store_.Forget(stream)) {
         ++dropped_stale_;
       }
     }
-    switch (store_.Add(*stream, kind, identity)) {
+    switch (store_.Add(stream, kind, identity, lent)) {
       case HandleStore::AddResult::kLentForStale:
         ++dropped_stale_;
         return result;
@@ -264,11 +274,6 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
         break;  // its value is still another user's; HIP has others
     }
   }
-}
-
-void DeviceStreams::ParkUnseen(hipStream_t stream) {
-  HandleStore::ClaimResult claim = store_.Claim(stream);
-  if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
 }
 
 absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
@@ -291,7 +296,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   if (finding.verdict == StreamFinding::kFailed) {
     status = ToStatus(finding.result(), key);
   }
-  const auto stream = static_cast<hipStream_t>(ticket.handle());
+  const auto stream = StreamOf(ticket);
   status.Update(ToStatus(DestroyNow(hip, stream), key));
   return status;
 }
@@ -299,7 +304,7 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
 DeviceStreams::Parking DeviceStreams::Park(HipScope& hip,
                                            const HandleStore::Ticket& ticket,
                                            int max_parked_per_key) {
-  const auto stream = static_cast<hipStream_t>(ticket.handle());
+  const auto stream = StreamOf(ticket);
   HandleStore::Kind read = {};
   bool waited = false;
   StreamFinding finding =
@@ -359,7 +364,7 @@ HipResult DeviceStreams::DestroyAll(
   HipResult first = {};
   for (const HandleStore::Ticket& ticket : tickets) {
     if (!store_.Remove(ticket)) continue;
-    const auto stream = static_cast<hipStream_t>(ticket.handle());
+    const auto stream = StreamOf(ticket);
     StreamFinding finding =
         CheckIdentity(hip, stream, ordinal_, ticket.identity());
     if (finding.verdict == StreamFinding::kGone) {

@@ -40,13 +40,15 @@ class DeviceStreams {
       : ordinal_(ordinal), all_(all) {}
 
   // See CreateStream. The key is this device's; its flags are valid. Sets
-  // `was_reused`, if given, to whether the stream was parked.
-  absl::StatusOr<hipStream_t> Create(const StreamKey& key,
+  // `loan` (see loan.h) and, if given, `was_reused` to whether the stream was
+  // parked.
+  absl::StatusOr<hipStream_t> Create(const StreamKey& key, uint64_t* loan,
                                      bool* was_reused = nullptr);
 
   // See DestroyStream. Nothing if this device's pool has not made the stream.
+  // `loan` is 0 if it is not known.
   std::optional<absl::Status> Destroy(hipStream_t stream,
-                                      int max_parked_per_key);
+                                      int max_parked_per_key, uint64_t loan);
 
   // For a caller that destroys through HIP itself what is not to be parked,
   // and answers with what HIP says of that.
@@ -73,6 +75,9 @@ class DeviceStreams {
   HipResult Trim(HipScope& hip);
   void Invalidate();
   bool Has(hipStream_t stream) const { return store_.Has(stream); }
+  bool IsLent(hipStream_t stream, uint64_t loan) const {
+    return store_.IsLent(stream, loan);
+  }
   void AddStatsTo(StreamCacheStats& stats) const;
 
  private:
@@ -89,13 +94,11 @@ class DeviceStreams {
   };
 
   HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
-  // nullptr if no parked stream will do.
-  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind);
+  // An empty ticket if no parked stream will do.
+  HandleStore::Ticket Reuse(HipScope& hip, HandleStore::Kind kind);
   // `may_free`: where memory is short, by destroying what is parked.
   HipResult CreateNew(HipScope& hip, HandleStore::Kind kind, bool may_free,
-                      hipStream_t* stream);
-  // For an idle stream that CreateStream has not returned.
-  void ParkUnseen(hipStream_t stream);
+                      HandleStore::Ticket* lent);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
   struct Parking {

@@ -5,6 +5,11 @@
 #include <cstddef>
 
 namespace hip_stream_pool {
+namespace {
+
+constexpr int kMostHeldBackUntold = 128;
+
+}  // namespace
 
 HandleStore::Ticket::Ticket(Record* record)
     : handle_(record->handle),
@@ -14,7 +19,7 @@ HandleStore::Ticket::Ticket(Record* record)
       version_(record->version.load(std::memory_order_relaxed)) {}
 
 HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
-                                        uint64_t identity) {
+                                        uint64_t identity, Ticket* ticket) {
   MutexLock lock(mutex_);
   AddResult result = AddResult::kLent;
   uint64_t awaited = 0;
@@ -23,6 +28,14 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
     const bool is_lent = old.state == State::kLent;
     awaited =
         is_lent ? old.version.load(std::memory_order_relaxed) : old.awaited;
+    // Nobody said that it died. Its owner may have destroyed it elsewhere, as
+    // he may all that he is lent; then there would be no end to this.
+    if (is_lent && std::count_if(records_.begin(), records_.end(),
+                                 [](const Record& record) {
+                                   return record.state == State::kHeldBack;
+                                 }) >= kMostHeldBackUntold) {
+      awaited = 0;
+    }
     result = awaited == 0 ? AddResult::kLentForStale : AddResult::kHeldBack;
     Free(old);
   }
@@ -50,6 +63,7 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   } else {
     record->state = State::kLent;
     ++counts_.lent_now;
+    if (ticket != nullptr) *ticket = Ticket(record);
   }
   return result;
 }
@@ -92,11 +106,17 @@ void HandleStore::PutBack(const Ticket& ticket) {
   if (Record* record = Redeem(ticket)) PutOnShelf(*record);
 }
 
-HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
+HandleStore::ClaimResult HandleStore::Claim(Handle handle, uint64_t loan) {
   MutexLock lock(mutex_);
   const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) return {ClaimState::kUnknown, {}};
+  if (known == by_handle_.end()) {
+    return {loan == 0 ? ClaimState::kUnknown : ClaimState::kDead, {}};
+  }
   Record* record = known->second;
+  if (loan != 0 && loan != record->awaited &&
+      loan != record->version.load(std::memory_order_relaxed)) {
+    return {ClaimState::kDead, {}};
+  }
   switch (record->state) {
     case State::kLent:
       if (!record->confirmed.load(std::memory_order_relaxed)) {
@@ -117,7 +137,10 @@ HandleStore::ClaimResult HandleStore::Claim(Handle handle) {
 
 HandleStore::ParkResult HandleStore::Park(const Ticket& ticket, int limit) {
   MutexLock lock(mutex_);
-  if (!IsGood(ticket)) return ParkResult::kForgotten;
+  if (!IsGood(ticket)) {
+    Redeem(ticket);
+    return ParkResult::kForgotten;
+  }
   if (ticket.record_->shelf->parked.size() >= static_cast<size_t>(limit)) {
     return ParkResult::kOverLimit;
   }
@@ -199,6 +222,13 @@ int HandleStore::Invalidate() {
   return kept;
 }
 
+bool HandleStore::IsLent(Handle handle, uint64_t loan) const {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  return known != by_handle_.end() && known->second->state == State::kLent &&
+         known->second->version.load(std::memory_order_relaxed) == loan;
+}
+
 bool HandleStore::Has(Handle handle) const {
   MutexLock lock(mutex_);
   const auto known = by_handle_.find(handle);
@@ -235,8 +265,8 @@ void HandleStore::MakeTicketsBad(Record& record) {
 }
 
 bool HandleStore::IsGood(const Ticket& ticket) const {
-  return ticket.record_->version.load(std::memory_order_relaxed) ==
-         ticket.version_;
+  return ticket && ticket.record_->version.load(std::memory_order_relaxed) ==
+                       ticket.version_;
 }
 
 HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {

@@ -74,12 +74,15 @@ class HandleStore {
     Kind kind() const { return kind_; }
     uint64_t identity() const { return identity_; }
 
+    // If the handle is lent: which of its loans this is. Not 0, and unique.
+    uint64_t loan() const { return version_; }
+
+    Ticket() = default;
     // Whether this is for a handle at all.
     explicit operator bool() const { return record_ != nullptr; }
 
    private:
     friend class HandleStore;
-    Ticket() = default;
     explicit Ticket(Record* record);
 
     Handle handle_ = nullptr;
@@ -124,8 +127,9 @@ class HandleStore {
   };
 
   // Enters a new handle, lent. `identity` is what Ticket::identity() gives
-  // back.
-  AddResult Add(Handle handle, Kind kind, uint64_t identity);
+  // back. `ticket`, if given, is set unless the handle is held back.
+  AddResult Add(Handle handle, Kind kind, uint64_t identity,
+                Ticket* ticket = nullptr);
 
   // Forgets the handle, whoever has it: a new one, elsewhere, has its value.
   // False if there was nothing to forget, or it was known to be dead.
@@ -142,8 +146,12 @@ class HandleStore {
   // whatever the limit.
   void PutBack(const Ticket& ticket);
 
-  // Takes a lent handle back from its owner.
-  ClaimResult Claim(Handle handle);
+  // Takes a lent handle back from its owner, who may know which loan it is: if
+  // that has ended, whoever has the handle now, the owner's is dead.
+  ClaimResult Claim(Handle handle, uint64_t loan = 0);
+
+  // Whether the ticket is still good; one for nothing is not. Takes no lock.
+  bool IsGood(const Ticket& ticket) const;
 
   // Parks the handle of the ticket unless `limit` of its kind are parked.
   ParkResult Park(const Ticket& ticket, int limit);
@@ -162,6 +170,9 @@ class HandleStore {
 
   // Forgets all. Returns how many were parked or set aside.
   int Invalidate();
+
+  // Whether the handle is lent, and by that loan.
+  bool IsLent(Handle handle, uint64_t loan) const;
 
   // Whether the store has the handle, and not as one that is dead.
   bool Has(Handle handle) const;
@@ -208,7 +219,6 @@ class HandleStore {
   Ticket Issue(Record& record, State state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MakeTicketsBad(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsGood(const Ticket& ticket) const;
   // The record of the ticket, claimed; the ticket ends with this. Null if it is
   // not good; then nothing waits for its holder any more.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -18,10 +18,11 @@ HipResult PooledEvent::RecordOn(HipScope& hip, hipStream_t stream) {
   HipResult result = GetDevices(&devices);
   if (!result.ok()) return result;
   DeviceEvents& pool = *devices->events[hip.device_ordinal()];
-  hipEvent_t event = nullptr;
+  DeviceEvents::Ticket event;
   result = pool.Take(hip, &event);
   if (!result.ok()) return result;
-  result = hip.Call("hipEventRecord", hipEventRecord(event, stream));
+  result = hip.Call("hipEventRecord",
+                    hipEventRecord(DeviceEvents::EventOf(event), stream));
   if (!result.ok()) {
     pool.Destroy(hip, event);
     return result;
@@ -48,7 +49,7 @@ HipResult PooledEvent::LetWait(HipScope& hip, hipStream_t stream) const {
     if (!result.ok()) return result;
   }
   return hip.Call("hipStreamWaitEvent",
-                  hipStreamWaitEvent(stream, event_, /*flags=*/0));
+                  hipStreamWaitEvent(stream, get(), /*flags=*/0));
 }
 
 }  // namespace hip_stream_pool

@@ -33,11 +33,16 @@ class PooledEvent {
   HipResult LetWait(HipScope& hip, hipStream_t stream) const;
 
   // nullptr until the event is recorded.
-  hipEvent_t get() const { return event_; }
+  hipEvent_t get() const { return DeviceEvents::EventOf(event_); }
+
+  // Whether its device was reset, as far as the pool was told.
+  bool IsForgotten() const {
+    return pool_ != nullptr && pool_->IsForgotten(event_);
+  }
 
  private:
   DeviceEvents* pool_ = nullptr;  // nullptr: nothing to give back
-  hipEvent_t event_ = nullptr;
+  DeviceEvents::Ticket event_;
   bool captured_ = false;
 };
 

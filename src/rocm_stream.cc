@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "hip_scope.h"
-#include "hip_stream_pool/create_stream.h"
 #include "hip_version.h"
+#include "loan.h"
 #include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
@@ -59,13 +59,19 @@ absl::Status RocmStream::CallHip(Call call) const {
 }
 
 absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
-  absl::StatusOr<hipStream_t> handle = CreateStream(key);
+  uint64_t loan = 0;
+  absl::StatusOr<hipStream_t> handle = TakeLoan(key, &loan);
   if (!handle.ok()) return handle.status();
-  return RocmStream(key.device_ordinal, *handle, /*borrowed=*/false);
+  return RocmStream(key.device_ordinal, *handle, loan);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
                                               hipStream_t external) {
+  if (external == hipStreamPerThread) {
+    return absl::InvalidArgumentError(
+        "the per-thread stream's handle, which is another stream on each "
+        "thread");
+  }
   WatchForks();
   HipScope hip(device_ordinal);
   HipResult result = hip.entered();
@@ -77,13 +83,13 @@ absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
   result = hip.Close(result);
   valid.Update(ToStatus(result, device_ordinal));
   if (!valid.ok()) return valid;
-  return RocmStream(device_ordinal, external, /*borrowed=*/true);
+  return RocmStream(device_ordinal, external, /*loan=*/0);
 }
 
-RocmStream::RocmStream(int device_ordinal, hipStream_t handle, bool borrowed)
+RocmStream::RocmStream(int device_ordinal, hipStream_t handle, uint64_t loan)
     : device_ordinal_(device_ordinal),
       handle_(handle),
-      borrowed_(borrowed),
+      loan_(loan),
       id_(NextLeaseId()) {}
 
 RocmStream& RocmStream::operator=(RocmStream&& other) noexcept {
@@ -99,7 +105,7 @@ RocmStream::~RocmStream() {
 void RocmStream::Swap(RocmStream& other) noexcept {
   std::swap(device_ordinal_, other.device_ordinal_);
   std::swap(handle_, other.handle_);
-  std::swap(borrowed_, other.borrowed_);
+  std::swap(loan_, other.loan_);
   std::swap(id_, other.id_);
   std::swap(hooks_, other.hooks_);
   lease_ = other.lease_.exchange(lease_);
@@ -191,24 +197,33 @@ absl::Status RocmStream::Release() {
   // If a hook throws, the destructor of `released` does the rest.
   RocmStream released(std::move(*this));
   absl::Status status;
-  if (!released.hooks_.empty() && MayCallHip()) {
-    if (!released.borrowed_) status = released.BlockHostUntilDone();
+  const bool has_lease = released.lease_ != nullptr;
+  const bool has_hooks = !released.hooks_.empty();
+  if ((has_lease || has_hooks) && MayCallHip()) {
+    if (!released.is_borrowed() &&
+        IsLent(released.device_ordinal_, released.handle_, released.loan_)) {
+      // Events of the stream can be asked about as long as this lasts. What is
+      // in a capture can't be waited for; only hooks mind.
+      const absl::Status waited = released.BlockHostUntilDone();
+      if (has_hooks || !absl::IsFailedPrecondition(waited)) status = waited;
+    }
     while (!released.hooks_.empty()) {
       auto hook = std::move(released.hooks_.back());
       released.hooks_.pop_back();
       std::move(hook)(released.handle_);
     }
   }
+  const bool borrowed = released.is_borrowed();
   released.id_ = 0;
   const std::unique_ptr<std::shared_ptr<StreamLease>> lease(
       released.lease_.exchange(nullptr));
-  if (released.borrowed_) return status;
+  if (borrowed) return status;
   const bool lease_ends = lease != nullptr && MayCallHip();
   if (lease_ends) (*lease)->BeginToEnd();
-  const absl::Status destroyed =
-      DestroyStream(released.device_ordinal_, released.handle_);
-  if (lease_ends) (*lease)->End(destroyed);
-  status.Update(destroyed);
+  status.Update(
+      EndLoan(released.device_ordinal_, released.handle_, released.loan_));
+  // If exit has begun meanwhile, nobody has waited for the work.
+  if (lease_ends && MayCallHip()) (*lease)->End(status);
   return status;
 }
 

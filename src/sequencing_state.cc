@@ -14,8 +14,9 @@
 namespace hip_stream_pool {
 namespace {
 
-// How long to sleep between two questions that can't block.
+// How long to sleep between two questions, and how many to ask before that.
 constexpr std::chrono::microseconds kPollInterval{50};
+constexpr int kAsksAtOnce = 20;
 
 // Whether this says nothing of the recorded work but that it may not be done.
 bool SaysNothing(const HipResult& result) {
@@ -84,7 +85,9 @@ std::optional<bool> SequencingState::TryIsComplete() {
       break;
   }
   if (complete_.load(std::memory_order_acquire)) return true;
-  (void)AskWhetherOver(StreamLease::Use(*lease_), /*wait=*/false);
+  if (IsForkedChild()) return false;
+  HipResult answer;
+  Ask(StreamLease::Use(*lease_), &answer).IgnoreError();
   return complete_.load(std::memory_order_acquire);
 }
 
@@ -100,23 +103,29 @@ absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
       std::this_thread::sleep_for(kPollInterval);
       continue;
     }
-    absl::StatusOr<bool> over = AskWhetherOver(lease, /*wait=*/false);
-    if (!over.ok()) return over.status();
-    if (!*over) return EnqueueWait(consumer);
+    HipResult answer;
+    absl::Status asked = Ask(lease, &answer);
+    if (!asked.ok()) return asked;
+    if (SaysNothing(answer)) return EnqueueWait(consumer);
   }
   return this->error();
 }
 
+// Without hipEventSynchronize: it locks the event for as long as it waits, and
+// so whoever asks about it, or has a stream wait for it, out.
 absl::Status SequencingState::BlockHostUntilComplete() {
   if (!MayCallHip()) return NoHipAnyMore();
   absl::Status error = AwaitRecord();
   if (!error.ok()) return error;
-  while (!complete_.load(std::memory_order_acquire)) {
+  for (int asks = 0; !complete_.load(std::memory_order_acquire); ++asks) {
     if (!MayCallHip()) return NoHipAnyMore();
-    absl::StatusOr<bool> over =
-        AskWhetherOver(StreamLease::Use(*lease_), /*wait=*/true);
-    if (!over.ok()) return over.status();
-    if (!*over) std::this_thread::sleep_for(kPollInterval);
+    if (asks > kAsksAtOnce) std::this_thread::sleep_for(kPollInterval);
+    HipResult answer;
+    absl::Status asked = Ask(StreamLease::Use(*lease_), &answer);
+    if (!asked.ok()) return asked;
+    if (!answer.ok() && answer.error != hipErrorNotReady) {
+      return ToStatus(answer, device_ordinal_);
+    }
   }
   return this->error();
 }
@@ -195,43 +204,34 @@ absl::Status SequencingState::EnqueueWait(const RocmStream& consumer) {
   return ToStatus(hip.Close(result), consumer.device_ordinal());
 }
 
-absl::StatusOr<bool> SequencingState::AskWhetherOver(
-    const StreamLease::Use& lease, bool wait) {
+absl::Status SequencingState::Ask(const StreamLease::Use& lease,
+                                  HipResult* answer) {
   switch (lease.phase()) {
     case StreamLease::Phase::kLive:
       break;
     case StreamLease::Phase::kEnding:
-      return false;
+      *answer = {"", hipErrorNotReady};
+      return absl::OkStatus();
     case StreamLease::Phase::kOver:
       NoteOver(lease.error());
-      return true;
+      return absl::OkStatus();
+  }
+  if (event_.IsForgotten()) {
+    NoteOver(absl::FailedPreconditionError("the device was reset"));
+    return absl::OkStatus();
   }
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
   // Asked about an event whose stream is in a capture by now, HIP ends that.
-  if (result.ok()) result = CheckNotCapturing(hip, producer_).result();
-  bool over = true;
+  // Not that of others, for the default stream, which itself is in none.
+  if (result.ok() && producer_ != nullptr) {
+    result = CheckNotCapturing(hip, producer_).result();
+  }
   if (result.ok()) {
-    result = Ask(hip, wait);
-    over = !(wait ? result.error == hipErrorNotReady : SaysNothing(result));
+    *answer = hip.Call("hipEventQuery", hipEventQuery(event_.get()));
+    if (!SaysNothing(*answer)) NoteOver(ToStatus(*answer, device_ordinal_));
   }
-  result = hip.Close(over ? result : HipResult());
-  if (!result.ok()) return ToStatus(result, device_ordinal_);
-  return over;
-}
-
-HipResult SequencingState::Ask(HipScope& hip, bool wait) {
-  HipResult result;
-  if (wait) {
-    result = hip.Call("hipEventSynchronize", hipEventSynchronize(event_.get()));
-  }
-  // HIP 5.6 to 6.0 don't block while there is a capture on any thread, but
-  // answer.
-  if (!wait || result.error == hipErrorStreamCaptureUnsupported) {
-    result = hip.Call("hipEventQuery", hipEventQuery(event_.get()));
-  }
-  if (!SaysNothing(result)) NoteOver(ToStatus(result, device_ordinal_));
-  return result;
+  return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 void SequencingState::NoteOver(const absl::Status& error) {

@@ -78,11 +78,11 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   // Blocks until the event is recorded or has failed. Returns the error.
   absl::Status AwaitRecord();
   absl::Status EnqueueWait(const RocmStream& consumer);
-  // Whether the recorded work is over, noted if so. Asks HIP if that may be and
-  // is needed; `wait`: and lets it block until it is over, if it does.
-  // kInACapture where the question would break a capture.
-  absl::StatusOr<bool> AskWhetherOver(const StreamLease::Use& lease, bool wait);
-  HipResult Ask(HipScope& hip, bool wait);
+  // Asks HIP, where that may be and is needed, whether the recorded work is
+  // over, and notes it if so; then `answer` says nothing else. An error if it
+  // could not be asked: where the question would break a capture, or HIP
+  // failed.
+  absl::Status Ask(const StreamLease::Use& lease, HipResult* answer);
   // The work is over: done, or failed.
   void NoteOver(const absl::Status& error);
 

@@ -30,8 +30,11 @@ class StreamLease {
   // While there is one that is live, the lease stays live.
   class Use {
    public:
-    // The order matters: either this sees the end, or that sees this.
-    explicit Use(StreamLease& lease) : lease_(lease) {
+    // The order matters: either this sees the end, or that sees this. Once it
+    // has begun, nobody holds it up.
+    explicit Use(StreamLease& lease)
+        : lease_(lease), phase_(lease.phase_.load()) {
+      if (phase_ != Phase::kLive) return;
       lease_.uses_.fetch_add(1);
       phase_ = lease_.phase_.load();
       if (phase_ != Phase::kLive) Leave();
@@ -57,8 +60,8 @@ class StreamLease {
   StreamLease(const StreamLease&) = delete;
   StreamLease& operator=(const StreamLease&) = delete;
 
-  // Before the stream is given back: waits for those who use the lease. They
-  // wait for the stream's work at most, as whoever gives it back does.
+  // Before the stream is given back: waits for those who use the lease. None of
+  // them waits for the stream's work.
   void BeginToEnd() {
     phase_.store(Phase::kEnding);
     while (uses_.load() != 0) {

@@ -346,6 +346,14 @@ TEST_F(CreateStreamTest, ResetsWhoseOwnersDestroyNothingCostNoMoreEachTime) {
   }
 }
 
+TEST_F(CreateStreamTest, StreamsThatAreAlwaysDestroyedElsewhereDoNotPileUp) {
+  hip.ReuseHandles();
+  for (int i = 0; i < 400; ++i) hip.DestroyElsewhere(Create({}));
+  EXPECT_LE(hip.LiveStreams(), 128);
+  ASSERT_TRUE(cache.TrimAll().ok());
+  EXPECT_EQ(hip.LiveStreams(), 0);
+}
+
 TEST_F(CreateStreamTest, TrimFreesWhatIsHeldBackToo) {
   hip.ReuseHandles();
   hipStream_t dead = Create({});

@@ -252,9 +252,7 @@ class HipFailureTest : public PoolTest {
     if (is("reuse")) return call.rfind("hipStream", 0) == 0;
     // Nothing is known then, so a wait waits, and to block is to ask again.
     if (is("try")) return call != "hipEventQuery" || Unclear(error);
-    if (call == "hipEventQuery" || call == "hipEventSynchronize") {
-      return Unclear(error);
-    }
+    if (call == "hipEventQuery") return Unclear(error);
     // It only has to go.
     if (is("trim")) {
       return call == "hipStreamGetId" || call == "hipStreamGetDevice" ||

@@ -60,7 +60,7 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
     (void)cache.GetStats();
     Devices* devices = KnownDevices();
     if (devices == nullptr) return;
-    for (const auto& events : devices->events) events->GiveBack(nullptr);
+    for (const auto& events : devices->events) events->GiveBack({});
   }
 
   // A stream of device 0 that is parked.

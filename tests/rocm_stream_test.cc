@@ -145,6 +145,35 @@ TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
   EXPECT_THAT(RocmStream::Borrow(1, external).status(), IsFailedPrecondition());
   EXPECT_THAT(RocmStream::Borrow(0, reinterpret_cast<hipStream_t>(1)).status(),
               IsInvalidArgument());
+  EXPECT_THAT(RocmStream::Borrow(0, hipStreamPerThread).status(),
+              IsInvalidArgument())
+      << "it is another stream on each thread";
+}
+
+// The pool has forgotten the stream by then, and lends its handle again.
+TEST_F(RocmStreamTest, AnOwnerOfLongAgoGivesBackNobodysStream) {
+  for (const bool of_the_pool : {true, false}) {
+    StartOver(Behavior::kHip52);
+    hip.ReuseHandles();
+    RocmStream old = MakeStream();
+    for (int i = 0; i < 2; ++i) {
+      hip.ResetDevice(0);
+      cache.Invalidate(0);
+    }
+    std::optional<RocmStream> now;
+    hipStream_t handle = nullptr;
+    if (of_the_pool) {
+      now = MakeStream();
+      handle = now->handle();
+    } else {
+      handle = hip.CreateElsewhere(0, 0, 0);
+    }
+    ASSERT_EQ(old.handle(), handle) << "HIP gave the same value again";
+    EXPECT_TRUE(old.Release().ok());
+    EXPECT_TRUE(hip.IsLive(handle));
+    EXPECT_NE(MakeStream().handle(), handle);
+    if (!of_the_pool) hip.DestroyElsewhere(handle);
+  }
 }
 
 TEST_F(RocmStreamTest, IsIdleNeverWaits) {

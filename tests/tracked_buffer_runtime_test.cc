@@ -543,6 +543,31 @@ TEST_F(TrackedBufferRuntimeTest,
   EXPECT_EQ(ValueIn(device, compute), 3);
 }
 
+// HIP locks an event for as long as hipEventSynchronize waits for it.
+TEST_F(TrackedBufferRuntimeTest, WhoBlocksTheHostKeepsNobodyFromAsking) {
+  const RocmStream producer = Make();
+  const RocmStream consumer = Make();
+  Memory host;
+  Memory device(0);
+  auto event = SequencingEvent::Create();
+  std::future<absl::Status> blocked;
+  {
+    const simulated_hsa::ScopedHold hold(simulated_hsa::Get());
+    EnqueueCopy(device.data(), host.data(), hipMemcpyHostToDevice, producer);
+    ASSERT_TRUE(event->RecordOn(producer).ok());
+    blocked = std::async(std::launch::async,
+                         [&] { return event->BlockHostUntilComplete(); });
+    std::this_thread::sleep_for(milliseconds(20));
+    std::future<void> asked = std::async(std::launch::async, [&] {
+      EXPECT_EQ(event->TryIsComplete(), false);
+      EXPECT_TRUE(event->WaitOn(consumer).ok());
+    });
+    EXPECT_EQ(asked.wait_for(std::chrono::seconds(5)),
+              std::future_status::ready);
+  }
+  EXPECT_TRUE(blocked.get().ok());
+}
+
 // HIP 6.4 ends the capture of a stream when it is asked about an event that was
 // recorded there before.
 TEST_F(TrackedBufferRuntimeTest, ACaptureOnTheProducersStreamSurvives) {

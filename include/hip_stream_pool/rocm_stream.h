@@ -47,7 +47,8 @@ class RocmStream {
   // Stands for a stream of that device that the caller owns and keeps alive,
   // for as long too as anyone may wait for a SequencingEvent that was recorded
   // on it; nullptr is the device's default stream. InvalidArgument for a device
-  // that does not exist, for the legacy stream's handle (use nullptr) and, from
+  // that does not exist, for the legacy stream's handle (use nullptr), for the
+  // per-thread stream's, which is another stream on each thread, and, from
   // HIP 5.6, for a stream of another device; FailedPrecondition for a stream
   // that does not exist.
   static absl::StatusOr<RocmStream> Borrow(int device_ordinal,
@@ -63,7 +64,7 @@ class RocmStream {
   // nullptr when this owns nothing, and for a borrowed default stream.
   hipStream_t handle() const { return handle_; }
   int device_ordinal() const { return device_ordinal_; }
-  bool is_borrowed() const { return borrowed_; }
+  bool is_borrowed() const { return id_ != 0 && loan_ == 0; }
 
   // Identifies this lease: unique in the process and never used again, unlike
   // the handle. 0 when this owns nothing.
@@ -112,7 +113,7 @@ class RocmStream {
 
  private:
   friend class SequencingState;
-  RocmStream(int device_ordinal, hipStream_t handle, bool borrowed);
+  RocmStream(int device_ordinal, hipStream_t handle, uint64_t loan);
   void Swap(RocmStream& other) noexcept;
   template <typename Call>
   absl::Status CallHip(Call call) const;
@@ -122,7 +123,8 @@ class RocmStream {
 
   int device_ordinal_ = 0;
   hipStream_t handle_ = nullptr;
-  bool borrowed_ = false;
+  uint64_t loan_ =
+      0;  // the pool's number for it; 0 if it is none of the pool's
   uint64_t id_ = 0;
   std::vector<absl::AnyInvocable<void(hipStream_t) &&>> hooks_;
   // Made when somebody first asks for it.

@@ -21,7 +21,10 @@
 // keep the callback, and the callback the event.
 //
 // Once the producer is released its work is done, so the event is complete;
-// what the release has heard of the work is then the event's error.
+// what Release returned is then the event's error. After StreamHandleCache's
+// Invalidate, an event that was not complete has failed. No thread may begin a
+// stream capture on the producer or the consumer while another is in a call
+// here: HIP would end it.
 //
 // All members may be called from any thread; none makes a HIP call while a lock
 // is held. A forked child runs no callback of its parent's. Errors, unless
@@ -70,8 +73,8 @@ class SequencingEvent {
   std::optional<bool> TryIsComplete() const;
 
   // Later work on the consumer waits for the event. Blocks the host until the
-  // event is recorded, and while the producer is being released: not to be
-  // called on the thread that is to record it. Nothing is enqueued if the work
+  // event is recorded, and no longer: not to be called on the thread that is to
+  // record it. Nothing is enqueued if the work
   // is done, or is the consumer's own (its lease's: see RocmStream::id).
   absl::Status WaitOn(const RocmStream& consumer) const;
 

@@ -37,49 +37,59 @@ uintptr_t NewHandle() {
 
 }  // namespace
 
-// A thread that runs the probe on demand.
+// A thread that runs the probe on demand. Both sides look for a while before
+// they sleep: to be woken up can take a hundred microseconds.
 class ScriptedHip::LockProbe {
  public:
   explicit LockProbe(std::function<void()> probe)
       : probe_(std::move(probe)), thread_([this] { Loop(); }) {}
   ~LockProbe() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
+    stop_ = true;
+    Wake();
     thread_.join();
   }
 
   bool Returns() {
-    std::unique_lock<std::mutex> lock(mutex_);
     const uint64_t wanted = ++asked_;
-    wake_.notify_all();
-    return wake_.wait_for(lock, std::chrono::seconds(2),
-                          [&] { return answered_ >= wanted; });
+    Wake();
+    return Wait(std::chrono::seconds(2), [&] { return answered_ >= wanted; });
   }
 
  private:
   void Loop() {
-    std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [&] { return stop_ || answered_ < asked_; });
+      while (!Wait(std::chrono::seconds(60),
+                   [&] { return stop_ || answered_ < asked_; })) {
+      }
       if (stop_) return;
       const uint64_t asked = asked_;
-      lock.unlock();
       probe_();
-      lock.lock();
       answered_ = asked;
-      wake_.notify_all();
+      Wake();
     }
+  }
+
+  void Wake() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wake_.notify_all();
+  }
+
+  template <typename Condition>
+  bool Wait(std::chrono::seconds at_most, Condition condition) {
+    for (int i = 0; i < 200; ++i) {
+      if (condition()) return true;
+      std::this_thread::yield();
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    return wake_.wait_for(lock, at_most, condition);
   }
 
   std::function<void()> probe_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  uint64_t asked_ = 0;
-  uint64_t answered_ = 0;
-  bool stop_ = false;
+  std::atomic<uint64_t> asked_{0};
+  std::atomic<uint64_t> answered_{0};
+  std::atomic<bool> stop_{false};
   std::thread thread_;
 };
 
@@ -465,9 +475,15 @@ hipError_t hipStreamSynchronize(hipStream_t stream) {
 }
 hipError_t hipStreamIsCapturing(hipStream_t stream,
                                 hipStreamCaptureStatus* status) {
-  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
+  return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState&) {
     *status = s == nullptr ? hipStreamCaptureStatusNone : s->capture;
-    return hipSuccess;
+    const bool legacy_is_in_the_way =
+        s == nullptr && hip.behavior >= Behavior::kHip57 &&
+        std::any_of(hip.streams.begin(), hip.streams.end(), [](const auto& o) {
+          return o.second.flags == hipStreamDefault &&
+                 o.second.capture == hipStreamCaptureStatusActive;
+        });
+    return legacy_is_in_the_way ? hipErrorStreamCaptureImplicit : hipSuccess;
   });
 }
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned int* flags) {
@@ -574,22 +590,6 @@ hipError_t hipEventQuery(hipEvent_t event) {
     const auto stream = hip.streams.find(found->stream);
     return stream != hip.streams.end() && stream->second.busy ? hipErrorNotReady
                                                               : hipSuccess;
-  });
-}
-hipError_t hipEventSynchronize(hipEvent_t event) {
-  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
-    Event* found = nullptr;
-    const hipError_t answer =
-        LookAtEvent(hip, "hipEventSynchronize", event, &found);
-    if (answer != hipSuccess) return answer;
-    if (RefusedForACapture(hip, thread)) {
-      return hipErrorStreamCaptureUnsupported;
-    }
-    const auto stream = hip.streams.find(found->stream);
-    if (stream != hip.streams.end()) {
-      stream->second.busy = stream->second.busy_for_ever;
-    }
-    return hipSuccess;
   });
 }
 hipError_t hipMemcpyAsync(void*, const void*, size_t, hipMemcpyKind,

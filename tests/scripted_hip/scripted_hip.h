@@ -31,8 +31,8 @@ struct Call {
 // How versions of HIP differ where it matters to a pool.
 enum class Behavior {
   kHip52,  // a query knows nothing of captures; every call sets the last error
-  kHip57,  // a query answers 900 while a global capture is active, anywhere,
-           // as does a synchronize with an event; the query of one does not
+  kHip57,  // a query of a stream answers 900 while a global capture is active,
+           // anywhere; one of an event does not
   kHip62,  // so it does, and invalidates the capture; not in relaxed mode
   kHip70,  // also: only failures set the last error; a stream that does not
            // exist is not checked for, but in GetDevice and GetId
