@@ -3,7 +3,7 @@
 # find_or_advise(PACKAGE TARGET VERSION NAME DEBIAN): finds the package, of that
 # version or later, that has the target; unless a project that has this one as a
 # folder has it already. If it is not there, says what to install, instead of
-# which files CMake did not find.
+# which files CMake did not find; one more argument says what it is for.
 macro(find_or_advise package target version name debian)
   if(NOT TARGET ${target})
     # HIP's own package ends CMake if a part of HIP is missing: then this line
@@ -18,8 +18,8 @@ macro(find_or_advise package target version name debian)
     if(NOT TARGET ${target} OR (${package}_VERSION MATCHES "^[0-9]" AND
                                 ${package}_VERSION VERSION_LESS ${version}))
       message(FATAL_ERROR
-        "hip_stream_pool needs ${name} ${version} or later. ${_found}\n"
-        "On Debian: apt-get install ${debian}\n"
+        "hip_stream_pool needs ${name} ${version} or later${ARGN}. ${_found}\n"
+        "On Debian: apt-get update && apt-get install ${debian}\n"
         "If it is somewhere else, say where: "
         "-DCMAKE_PREFIX_PATH=\"/opt/rocm;/another/folder\"\n")
     endif()

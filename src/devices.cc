@@ -61,8 +61,8 @@ absl::Status GetDevicesWith(int ordinal, Devices** devices) {
 absl::Status GetStreamsFor(const StreamKey& key, DeviceStreams** streams) {
   if (key.flags != hipStreamDefault && key.flags != hipStreamNonBlocking) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "no such stream flags: ", ToString(key),
-        "; hipStreamDefault (0) and hipStreamNonBlocking (1) are"));
+        "flags must be hipStreamDefault (0) or hipStreamNonBlocking (1): ",
+        ToString(key)));
   }
   Devices* devices = nullptr;
   absl::Status found = GetDevicesWith(key.device_ordinal, &devices);

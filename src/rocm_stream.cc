@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "devices.h"
 #include "hip_scope.h"
 #include "hip_version.h"
 #include "loan.h"
@@ -72,14 +73,12 @@ absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
         "the per-thread stream's handle, which is another stream on each "
         "thread");
   }
-  WatchForks();
+  Devices* devices = nullptr;
+  absl::Status valid = GetDevicesWith(device_ordinal, &devices);
+  if (!valid.ok()) return valid;
   HipScope hip(device_ordinal);
   HipResult result = hip.entered();
-  absl::Status valid;
-  if (result.ok()) {
-    WatchProcess();
-    valid = CheckCallersStream(device_ordinal, external);
-  }
+  if (result.ok()) valid = CheckCallersStream(device_ordinal, external);
   result = hip.Close(result);
   valid.Update(ToStatus(result, device_ordinal));
   if (!valid.ok()) return valid;

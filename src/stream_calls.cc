@@ -118,6 +118,10 @@ StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream) {
       status != hipStreamCaptureStatusNone) {
     return {StreamFinding::kCapturing, kInACapture};
   }
+  // What HIP 5.2 says here of a stream that does not exist.
+  if (finding.error == hipErrorInvalidValue) {
+    finding.verdict = StreamFinding::kGone;
+  }
   return finding;
 }
 

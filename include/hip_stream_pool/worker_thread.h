@@ -10,6 +10,8 @@
 // drains its worker (after which none runs), and only then drops its streams
 // and events:
 //
+//   stream.DoHostCallback([&] { worker_.Schedule(callback); });
+//   ...
 //   (void)hipDeviceSynchronize();   // on each device
 //   absl::Status drained = worker_.Drain();
 //   events_.clear();

@@ -26,7 +26,8 @@ bool ReadSwitch() {
 bool ReadSummary() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
   const char* text = std::getenv("HIP_STREAM_POOL_SUMMARY");
-  return text != nullptr && *text != '\0' && !Equal(text, "0");
+  return text != nullptr && *text != '\0' && !Equal(text, "0") &&
+         !Equal(text, "off");
 }
 
 // Without the lock of a static variable, which a forked child may find taken.

@@ -10,7 +10,7 @@ namespace hip_stream_pool {
 // what is none of "on", "1", "off" and "0" is reported on stderr.
 bool IsSwitchedOn();
 
-// HIP_STREAM_POOL_SUMMARY: set, and not "0". Read once.
+// HIP_STREAM_POOL_SUMMARY: set, and neither "0" nor "off". Read once.
 bool IsSummaryWanted();
 
 }  // namespace hip_stream_pool

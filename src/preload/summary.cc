@@ -102,13 +102,24 @@ void Summary::Print() {
   const Times& miss = times_[kMiss];
   const Times& parked = times_[kParked];
   const Times& destroyed = times_[kDestroyed];
-  // What HIP was not seen to take counts as nothing. A stream that was parked
-  // after a wait is not among these: HIP would have waited as well.
-  const auto saved_by = [](const Times& pool, const Times& hip) {
-    return static_cast<double>(pool.count()) *
-           (hip.MedianSeconds() - pool.MedianSeconds());
+  // What was saved where HIP was not seen to do the same is not known. A stream
+  // that was parked after a wait is not among these: HIP would have waited too.
+  double saved = 0;
+  bool some_known = false;
+  bool all_known = true;
+  const auto add = [&](const Times& pool, const Times& hip) {
+    const bool known = hip.count() != 0;
+    all_known &= known || pool.count() == 0;
+    if (!known) return;
+    some_known = true;
+    saved += static_cast<double>(pool.count()) *
+             (hip.MedianSeconds() - pool.MedianSeconds());
   };
-  const double saved = saved_by(hit, miss) + saved_by(parked, destroyed);
+  add(hit, miss);
+  add(parked, destroyed);
+  const std::string saved_text =
+      some_known ? (all_known ? "" : "at least ") + Text(saved)
+                 : "a time that is not known";
   const auto text = [](const Times& times) {
     return times.count() == 0 ? "not measured" : Text(times.MedianSeconds());
   };
@@ -118,7 +129,7 @@ void Summary::Print() {
                "%s; medians of this process)%s\n",
                pid, Integer(stats.hits), Integer(stats.misses),
                Integer(stats.parked_total), Integer(stats.parked_now),
-               Text(saved).c_str(), text(miss).c_str(), text(hit).c_str(),
+               saved_text.c_str(), text(miss).c_str(), text(hit).c_str(),
                text(destroyed).c_str(), text(parked).c_str(),
                StandsAside() ? "; stands aside by now" : "");
 }
