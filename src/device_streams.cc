@@ -25,25 +25,29 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
   PriorityRange range;
   HipResult result =
       hip.entered().ok() ? GetPriorityRange(hip, &range) : hip.entered();
-  HandleStore::Ticket lent;
+  hipStream_t stream = nullptr;
   if (result.ok()) {
     const HandleStore::Kind kind{key.flags, range.Clamp(key.priority)};
-    lent = Reuse(hip, kind);
-    if (was_reused != nullptr) *was_reused = static_cast<bool>(lent);
-    if (!lent) {
-      result = CreateNew(hip, kind, /*may_free=*/true, &lent);
-      if (result.ok()) ++misses_;
+    stream = Reuse(hip, kind, loan);
+    if (was_reused != nullptr) *was_reused = stream != nullptr;
+    if (stream == nullptr) {
+      HandleStore::Ticket made;
+      result = CreateNew(hip, kind, /*may_free=*/true, &made);
+      if (result.ok()) {
+        ++misses_;
+        stream = StreamOf(made);
+        *loan = made.loan();
+      }
     }
   }
-  const bool have_stream = result.ok();
   result = hip.Close(result);
-  if (result.ok()) {
-    *loan = lent.loan();
-    return StreamOf(lent);
-  }
+  if (result.ok()) return stream;
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
-  if (have_stream) store_.Park(lent, INT_MAX);
+  if (stream != nullptr) {
+    const HandleStore::ClaimResult claim = store_.Claim(stream, *loan);
+    if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
+  }
   return ToStatus(result, key);
 }
 
@@ -186,11 +190,11 @@ HipResult DeviceStreams::GetPriorityRange(HipScope& hip, PriorityRange* range) {
   return result;
 }
 
-HandleStore::Ticket DeviceStreams::Reuse(HipScope& hip,
-                                         HandleStore::Kind kind) {
-  HandleStore::Ticket reused;
+hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind,
+                                 uint64_t* loan) {
+  hipStream_t reused = nullptr;
   std::vector<HandleStore::Ticket> not_now;
-  while (!reused) {
+  while (reused == nullptr) {
     const HandleStore::Ticket ticket = store_.Take(kind);
     if (!ticket) break;
     const hipStream_t stream = StreamOf(ticket);
@@ -205,7 +209,10 @@ HandleStore::Ticket DeviceStreams::Reuse(HipScope& hip,
     }
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        if (store_.Confirm(ticket)) reused = ticket;
+        if (store_.Confirm(ticket)) {
+          reused = stream;
+          *loan = ticket.loan();
+        }
         break;
       case StreamFinding::kBusy:
         // A hipDeviceSynchronize elsewhere, or someone who should not use it.

@@ -94,8 +94,8 @@ class DeviceStreams {
   };
 
   HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
-  // An empty ticket if no parked stream will do.
-  HandleStore::Ticket Reuse(HipScope& hip, HandleStore::Kind kind);
+  // nullptr if no parked stream will do.
+  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind, uint64_t* loan);
   // `may_free`: where memory is short, by destroying what is parked.
   HipResult CreateNew(HipScope& hip, HandleStore::Kind kind, bool may_free,
                       HandleStore::Ticket* lent);

@@ -11,10 +11,10 @@
 //   if (!defined.ok()) return defined;
 //   Enqueue(kernel, buffer.data(), compute);
 //
-// A buffer that nobody has promised to write counts as written: enqueue the copy
-// before readers get the buffer, or give it an event first (SetProducerEvent) and
-// record that when the work is enqueued; a reader then waits on the host until
-// it is recorded.
+// A buffer that nobody has promised to write counts as written: enqueue the
+// copy before readers get the buffer, or give it an event first
+// (SetProducerEvent) and record that when the work is enqueued; a reader then
+// waits on the host until it is recorded.
 //
 // All members may be called from any thread. A buffer does not keep the promise
 // to record its event (see SequencingEvent), nor does an event its buffer.
