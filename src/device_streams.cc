@@ -95,11 +95,11 @@ DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
       break;
   }
   HipScope hip(ordinal_);
-  if (hip.entered().ok()) {
-    const Parking parking = Park(hip, claim.ticket, max_parked_per_key);
-    if (parking.parked) {
-      return parking.waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
-    }
+  StreamFinding finding;
+  bool waited = false;
+  if (hip.entered().ok() &&
+      Park(hip, claim.ticket, max_parked_per_key, finding, waited)) {
+    return waited ? TakenBack::kParkedAfterWait : TakenBack::kParked;
   }
   // Else it was invalidated, and its value may be another stream's by now.
   return store_.Remove(claim.ticket) ? TakenBack::kLeftToCaller
@@ -286,12 +286,14 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
 absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
                                           const HandleStore::Ticket& ticket,
                                           int max_parked_per_key) {
-  const Parking parking = Park(hip, ticket, max_parked_per_key);
-  if (parking.parked) return absl::OkStatus();
+  StreamFinding finding;
+  bool waited = false;
+  if (Park(hip, ticket, max_parked_per_key, finding, waited)) {
+    return absl::OkStatus();
+  }
   // From here on, HIP may give the handle's value to a new stream.
   if (!store_.Remove(ticket)) return absl::OkStatus();  // by Invalidate
   const StreamKey key{ordinal_, ticket.kind().flags, ticket.kind().priority};
-  const StreamFinding& finding = parking.finding;
   if (finding.verdict == StreamFinding::kGone) {
     return absl::FailedPreconditionError(
         absl::StrCat("DestroyStream(", ToString(key),
@@ -308,14 +310,12 @@ absl::Status DeviceStreams::ParkOrDestroy(HipScope& hip,
   return status;
 }
 
-DeviceStreams::Parking DeviceStreams::Park(HipScope& hip,
-                                           const HandleStore::Ticket& ticket,
-                                           int max_parked_per_key) {
+bool DeviceStreams::Park(HipScope& hip, const HandleStore::Ticket& ticket,
+                         int max_parked_per_key, StreamFinding& finding,
+                         bool& waited) {
   const auto stream = StreamOf(ticket);
   HandleStore::Kind read = {};
-  bool waited = false;
-  StreamFinding finding =
-      CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
+  finding = CheckMayBeAsked(hip, stream, ordinal_, ticket.identity());
   if (finding.verdict == StreamFinding::kFine) {
     finding = CheckNotCapturing(hip, stream);
   }
@@ -339,7 +339,7 @@ DeviceStreams::Parking DeviceStreams::Park(HipScope& hip,
       }
       if (store_.Park(ticket, max_parked_per_key) !=
           HandleStore::ParkResult::kOverLimit) {
-        return {true, waited, finding};
+        return true;
       }
       ++refused_over_limit_;
       break;
@@ -353,7 +353,7 @@ DeviceStreams::Parking DeviceStreams::Park(HipScope& hip,
       ++refused_error_;
       break;
   }
-  return {false, waited, finding};
+  return false;
 }
 
 HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {

@@ -101,13 +101,10 @@ class DeviceStreams {
                       HandleStore::Ticket* lent);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
-  struct Parking {
-    bool parked;  // if not, the ticket is still to be used
-    bool waited;  // the stream had work
-    StreamFinding finding;
-  };
-  Parking Park(HipScope& hip, const HandleStore::Ticket& ticket,
-               int max_parked_per_key);
+  // False if the stream must not be parked; then its ticket is still to be
+  // used. `finding` says in which state it was, `waited` whether it had work.
+  bool Park(HipScope& hip, const HandleStore::Ticket& ticket,
+            int max_parked_per_key, StreamFinding& finding, bool& waited);
   HipResult DestroyNow(HipScope& hip, hipStream_t stream);
   HipResult DestroyAll(HipScope& hip,
                        const std::vector<HandleStore::Ticket>& tickets);

@@ -112,17 +112,16 @@ StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
 
 StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream) {
   hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
-  StreamFinding finding = Judge(
-      hip.Call("hipStreamIsCapturing", hipStreamIsCapturing(stream, &status)));
-  if (finding.verdict == StreamFinding::kFine &&
-      status != hipStreamCaptureStatusNone) {
+  HipResult result =
+      hip.Call("hipStreamIsCapturing", hipStreamIsCapturing(stream, &status));
+  if (result.ok() && status != hipStreamCaptureStatusNone) {
     return {StreamFinding::kCapturing, kInACapture};
   }
   // What HIP 5.2 says here of a stream that does not exist.
-  if (finding.error == hipErrorInvalidValue) {
-    finding.verdict = StreamFinding::kGone;
+  if (result.error == hipErrorInvalidValue) {
+    return {StreamFinding::kGone, result};
   }
-  return finding;
+  return Judge(result);
 }
 
 StreamFinding CheckIdle(HipScope& hip, hipStream_t stream) {
