@@ -13,8 +13,6 @@ namespace {
 
 constexpr int kDefault = 32;
 
-std::atomic<int> max_parked{-1};  // not known yet
-
 int ReadEnvironment() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
   const char* text = std::getenv("HIP_STREAM_POOL_MAX_PARKED");
@@ -34,16 +32,14 @@ int ReadEnvironment() {
 
 }  // namespace
 
-int MaxParked() {
-  int limit = max_parked.load(std::memory_order_relaxed);
-  if (limit >= 0) return limit;
+int internal::LearnMaxParked() {
+  int known = -1;
   const int read = ReadEnvironment();
-  // What was set meanwhile stands.
-  return max_parked.compare_exchange_strong(limit, read) ? read : limit;
+  return max_parked.compare_exchange_strong(known, read) ? read : known;
 }
 
 void SetMaxParked(int limit) {
-  max_parked.store(limit, std::memory_order_relaxed);
+  internal::max_parked.store(limit, std::memory_order_relaxed);
 }
 
 }  // namespace hip_stream_pool
