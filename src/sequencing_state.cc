@@ -206,6 +206,10 @@ absl::Status SequencingState::EnqueueWait(const RocmStream& consumer) {
 
 absl::Status SequencingState::Ask(const StreamLease::Use& lease,
                                   HipResult* answer) {
+  if (event_.IsForgotten()) {
+    NoteOver(absl::FailedPreconditionError("the device was reset"));
+    return absl::OkStatus();
+  }
   switch (lease.phase()) {
     case StreamLease::Phase::kLive:
       break;
@@ -215,10 +219,6 @@ absl::Status SequencingState::Ask(const StreamLease::Use& lease,
     case StreamLease::Phase::kOver:
       NoteOver(lease.error());
       return absl::OkStatus();
-  }
-  if (event_.IsForgotten()) {
-    NoteOver(absl::FailedPreconditionError("the device was reset"));
-    return absl::OkStatus();
   }
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();

@@ -321,6 +321,8 @@ TEST_F(SequencingEventTest, AResetFailsTheEventsThatWereNotComplete) {
   EXPECT_EQ(done->TryIsComplete(), true);
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
+  auto later = SequencingEvent::Create();
+  ASSERT_TRUE(later->RecordOn(producer).ok());
   hip.ResetDevice(0);
   cache.Invalidate(0);
   hip.ClearCalls();
@@ -330,6 +332,8 @@ TEST_F(SequencingEventTest, AResetFailsTheEventsThatWereNotComplete) {
   EXPECT_TRUE(done->WaitOn(consumer).ok());
   EXPECT_THAT(hip.Calls(), IsEmpty());
   EXPECT_TRUE(producer.Release().ok());
+  EXPECT_THAT(later->WaitOn(consumer), IsFailedPrecondition())
+      << "nobody knows whether its work was done by then";
 }
 
 TEST_F(SequencingEventTest, TheDefaultStreamsEventIsNoOtherCapturesMatter) {

@@ -87,12 +87,13 @@ class StreamHandleCache {
   [[nodiscard]] absl::Status TrimAll();
 
   // Forgets every stream of the device, parked or given out, without a HIP
-  // call: for after hipDeviceReset, which destroys them all. A later
-  // DestroyStream of one that was given out does nothing and returns OK. Until
-  // then, or until the next Invalidate, a new stream to which HIP gives the
-  // same handle is held back, not lent; and DestroyStream answers in that way
-  // for a stream with that handle which the pool did not create. A device that
-  // does not exist has nothing to forget.
+  // call: for after hipDeviceReset, which destroys them all. The release of a
+  // RocmStream that was given out before then does nothing and returns OK, and
+  // so does, until the next Invalidate, its owner's DestroyStream. That knows
+  // the handle alone: until it is called, a new stream to which HIP gives the
+  // same handle on that device is held back, not lent, and a stream with it
+  // that the pool did not create is not destroyed. A device that does not exist
+  // has nothing to forget.
   void Invalidate(int device_ordinal);
 
   // How many streams of one key may be parked: 32, or what the environment

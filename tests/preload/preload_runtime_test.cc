@@ -228,7 +228,11 @@ TEST(PreloadRuntimeTest, AProgramThatOpensHipGetsThePool) {
     const Comparison opened(program);
     opened.ExpectEndedWith(0);
     opened.ExpectFewerDriverCalls();
-    EXPECT_THAT(Summary(program), HasSubstr("hits 38, misses 2,"));
+    const std::string summary = Summary(program);
+    EXPECT_THAT(summary, HasSubstr("hits 38, misses 2,"));
+    // HIP was seen to create a stream, and not to destroy one.
+    EXPECT_THAT(summary, HasSubstr("saved at least "));
+    EXPECT_THAT(summary, HasSubstr("destroy: HIP not measured"));
   }
 }
 
@@ -343,6 +347,13 @@ TEST(PreloadRuntimeTest, TheSummaryIsOneLineAndOfOneProcess) {
     const std::string summary = Summary(Program({"program_ends", way}));
     EXPECT_THAT(summary, StartsWith("hip-stream-pool["));
     EXPECT_EQ(summary.find('\n'), summary.size() - 1) << summary;
+  }
+  for (const char* off : {"off", "0", ""}) {
+    const Outcome outcome = Program({"program_ends", "LiveStreams"})
+                                .Set("HIP_STREAM_POOL_SUMMARY", off)
+                                .Preload(kPool)
+                                .Run();
+    EXPECT_THAT(outcome.err, IsEmpty());
   }
 }
 
