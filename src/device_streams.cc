@@ -197,7 +197,7 @@ hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind,
   while (reused == nullptr) {
     const HandleStore::Ticket ticket = store_.Take(kind);
     if (!ticket) break;
-    const hipStream_t stream = StreamOf(ticket);
+    const auto stream = StreamOf(ticket);
     StreamFinding finding =
         CheckIdentity(hip, stream, ordinal_, ticket.identity());
     if (finding.verdict == StreamFinding::kFine) {
