@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "hip_scope.h"
 #include "process_lifetime.h"
 
 namespace hip_stream_pool {

@@ -13,7 +13,7 @@
 #include "device_events.h"
 #include "device_streams.h"
 #include "hip/hip_runtime_api.h"
-#include "hip_scope.h"
+#include "hip_result.h"
 
 namespace hip_stream_pool {
 

@@ -34,17 +34,18 @@ HipResult PooledEvent::RecordOn(HipScope& hip, hipStream_t stream) {
 
 HipResult PooledEvent::RecordOnAny(HipScope& hip, hipStream_t stream) {
   StreamFinding finding = CheckNotCapturing(hip, stream);
-  captured_ = finding.verdict == StreamFinding::kCapturing;
-  if (finding.verdict != StreamFinding::kFine && !captured_) {
+  const bool capturing = finding.verdict == StreamFinding::kCapturing;
+  if (finding.verdict != StreamFinding::kFine && !capturing) {
     return finding.result();
   }
   HipResult result = RecordOn(hip, stream);
-  if (result.ok() && captured_) std::exchange(pool_, nullptr)->Forget(event_);
+  if (result.ok() && capturing) std::exchange(pool_, nullptr)->Forget(event_);
   return result;
 }
 
 HipResult PooledEvent::LetWait(HipScope& hip, hipStream_t stream) const {
-  if (!captured_) {
+  const bool in_a_capture = pool_ == nullptr;
+  if (!in_a_capture) {
     HipResult result = CheckNotCapturing(hip, stream).result();
     if (!result.ok()) return result;
   }

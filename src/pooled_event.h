@@ -41,9 +41,9 @@ class PooledEvent {
   }
 
  private:
-  DeviceEvents* pool_ = nullptr;  // nullptr: nothing to give back
+  // nullptr if there is nothing to give back: not recorded, or in a capture.
+  DeviceEvents* pool_ = nullptr;
   DeviceEvents::Ticket event_;
-  bool captured_ = false;
 };
 
 }  // namespace hip_stream_pool

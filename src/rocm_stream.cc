@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "devices.h"
 #include "hip_scope.h"
 #include "hip_version.h"

@@ -192,7 +192,7 @@ class HipFailureTest : public PoolTest {
          }},
         {"block on a sequencing event", recorded,
          [this] {
-           // Where it has to be asked instead, it is done at some time.
+           // It is asked again and again; at some time the work is done.
            hip.During("hipEventQuery", [this] {
              if (hip.Count("hipEventQuery") == 2) hip.SetIdle(other_->handle());
            });

@@ -109,19 +109,14 @@ TEST_F(SequencingEventTest, UnknownBusyAndCompleteAreThreeAnswers) {
 TEST_F(SequencingEventTest, TryAnswersWhileTheWorkerThatIsToRecordIsStuck) {
   const RocmStream stream = MakeStream();
   auto event = SequencingEvent::Create();
-  Gate gate;
-  std::promise<void> stuck;
-  hip.During("hipEventRecord", [&] {
-    stuck.set_value();
-    gate.Wait();
-  });
+  HeldCall held("hipEventRecord");
   std::future<absl::Status> recorded =
       std::async(std::launch::async, [&] { return event->RecordOn(stream); });
-  stuck.get_future().wait();
+  held.AwaitCall();
   std::future<std::optional<bool>> answer =
       std::async(std::launch::async, [&] { return event->TryIsComplete(); });
   EXPECT_TRUE(IsReadySoon(answer));
-  gate.Open();
+  held.LetGo();
   EXPECT_TRUE(recorded.get().ok());
   EXPECT_EQ(answer.get(), std::nullopt);
   EXPECT_EQ(event->TryIsComplete(), true);
@@ -238,15 +233,10 @@ TEST_F(SequencingEventTest, AReleaseOfABusyStreamHoldsUpNobodyElse) {
   hip.SetBusy(producer.handle());
   auto event = SequencingEvent::Create();
   ASSERT_TRUE(event->RecordOn(producer).ok());
-  Gate gate;
-  std::promise<void> releasing;
-  hip.During("hipStreamSynchronize", [&] {
-    releasing.set_value();
-    gate.Wait();
-  });
+  HeldCall held("hipStreamSynchronize");
   std::future<absl::Status> released =
       std::async(std::launch::async, [&] { return producer.Release(); });
-  releasing.get_future().wait();
+  held.AwaitCall();
   EXPECT_EQ(event->TryIsComplete(), false);
   std::future<absl::Status> waited =
       std::async(std::launch::async, [&] { return event->WaitOn(consumer); });
@@ -255,7 +245,7 @@ TEST_F(SequencingEventTest, AReleaseOfABusyStreamHoldsUpNobodyElse) {
   std::future<absl::Status> blocked = std::async(
       std::launch::async, [&] { return event->BlockHostUntilComplete(); });
   EXPECT_FALSE(IsReadyAlready(blocked));
-  gate.Open();
+  held.LetGo();
   EXPECT_TRUE(released.get().ok());
   EXPECT_TRUE(waited.get().ok());
   EXPECT_TRUE(blocked.get().ok());
@@ -269,25 +259,19 @@ TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
     hip.SetBusy(producer.handle());
     auto event = SequencingEvent::Create();
     ASSERT_TRUE(event->RecordOn(producer).ok());
-    Gate gate;
-    std::promise<void> asking;
-    hip.During(call, [&] {
-      asking.set_value();
-      gate.Wait();
-    });
+    HeldCall held(call);
     std::future<absl::Status> waited =
         std::async(std::launch::async, [&] { return event->WaitOn(consumer); });
-    asking.get_future().wait();
+    held.AwaitCall();
     std::future<absl::Status> released =
         std::async(std::launch::async, [&] { return producer.Release(); });
     EXPECT_FALSE(IsReadyAlready(released));
     EXPECT_EQ(Stats().parked_now, parked) << "another could have it by now";
     EXPECT_EQ(event->TryIsComplete(), false);
-    gate.Open();
+    held.LetGo();
     EXPECT_TRUE(waited.get().ok());
     EXPECT_TRUE(released.get().ok());
     EXPECT_EQ(Stats().parked_now, parked + 1);
-    hip.During(call, nullptr);
   }
 }
 

@@ -12,15 +12,27 @@
 
 namespace hip_stream_pool {
 
-// Holds threads up until it is opened.
-class Gate {
+// Holds a call of that name up, before it takes effect, until it is let go. One
+// call: no other is to be made meanwhile.
+class HeldCall {
  public:
-  void Open() { open_.set_value(); }
-  void Wait() const { opened_.wait(); }
+  explicit HeldCall(const char* name) : name_(name) {
+    scripted_hip::ScriptedHip::Get().During(name, [this] {
+      called_.set_value();
+      let_go_.get_future().wait();
+    });
+  }
+  ~HeldCall() { scripted_hip::ScriptedHip::Get().During(name_, nullptr); }
+  HeldCall(const HeldCall&) = delete;
+  HeldCall& operator=(const HeldCall&) = delete;
+
+  void AwaitCall() { called_.get_future().wait(); }
+  void LetGo() { let_go_.set_value(); }
 
  private:
-  std::promise<void> open_;
-  std::shared_future<void> opened_ = open_.get_future().share();
+  const char* const name_;
+  std::promise<void> called_;
+  std::promise<void> let_go_;
 };
 
 // Whether it has the result within a time in which nothing that does not block

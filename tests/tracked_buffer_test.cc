@@ -172,16 +172,11 @@ TEST_F(TrackedBufferTest, TheProducerEventIsThereWhenTheCopyIsEnqueued) {
   const RocmStream h2d = MakeStream({0, 0, 0});
   const RocmStream consumer = MakeStream({0, 0, 0});
   hip.SetBusy(h2d.handle());
-  Gate gate;
-  std::promise<void> enqueuing;
-  hip.During("hipMemcpyAsync", [&] {
-    enqueuing.set_value();
-    gate.Wait();
-  });
+  HeldCall held("hipMemcpyAsync");
   auto copied = std::async(std::launch::async, [&] {
     return CopyHostToDevice(buffer_, host_, sizeof(host_), h2d);
   });
-  enqueuing.get_future().wait();
+  held.AwaitCall();
   // On another thread, in between.
   auto seen = std::async(std::launch::async, [&] {
     return buffer_.DefinitionEvent(/*null_if_past=*/true);
@@ -190,7 +185,7 @@ TEST_F(TrackedBufferTest, TheProducerEventIsThereWhenTheCopyIsEnqueued) {
       std::launch::async, [&] { return buffer_.WaitUntilDefined(consumer); });
   EXPECT_TRUE(IsReadySoon(seen));
   EXPECT_FALSE(IsReadyAlready(defined));
-  gate.Open();
+  held.LetGo();
   absl::StatusOr<std::shared_ptr<SequencingEvent>> event = copied.get();
   ASSERT_TRUE(event.ok()) << event.status();
   EXPECT_EQ(seen.get(), *event);

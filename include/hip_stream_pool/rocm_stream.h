@@ -123,8 +123,7 @@ class RocmStream {
 
   int device_ordinal_ = 0;
   hipStream_t handle_ = nullptr;
-  uint64_t loan_ =
-      0;  // the pool's number for it; 0 if it is none of the pool's
+  uint64_t loan_ = 0;  // which of the pool's loans; 0 if it is none
   uint64_t id_ = 0;
   std::vector<absl::AnyInvocable<void(hipStream_t) &&>> hooks_;
   // Made when somebody first asks for it.

@@ -74,8 +74,8 @@ class SequencingEvent {
 
   // Later work on the consumer waits for the event. Blocks the host until the
   // event is recorded, and no longer: not to be called on the thread that is to
-  // record it. Nothing is enqueued if the work
-  // is done, or is the consumer's own (its lease's: see RocmStream::id).
+  // record it. Nothing is enqueued if the work is done, or is the consumer's
+  // own (its lease's: see RocmStream::id).
   absl::Status WaitOn(const RocmStream& consumer) const;
 
   // Waits until the event is recorded and its work done.
