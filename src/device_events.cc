@@ -1,53 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_events.h"
 
-#include <climits>
-
 namespace hip_stream_pool {
-namespace {
 
-constexpr HandleStore::Kind kKind{};  // all events are of one
-
-HipResult DestroyEvent(HipScope& hip, hipEvent_t event) {
-  return hip.Call("hipEventDestroy", hipEventDestroy(event));
-}
-
-}  // namespace
-
-HipResult DeviceEvents::Take(HipScope& hip, Ticket* event) {
-  *event = store_.Take(kKind);
-  if (*event && store_.Confirm(*event)) return {};
-  for (;;) {
-    hipEvent_t made = nullptr;
-    HipResult created =
-        hip.Call("hipEventCreateWithFlags",
-                 hipEventCreateWithFlags(&made, hipEventDisableTiming));
-    if (!created.ok()) return created;
-    if (store_.Add(made, kKind, /*identity=*/0, event) !=
-        HandleStore::AddResult::kHeldBack) {
-      return created;
+HipResult DeviceEvents::Take(HipScope& hip, hipEvent_t* event) {
+  {
+    MutexLock lock(mutex_);
+    if (!parked_.empty()) {
+      *event = parked_.back();
+      parked_.pop_back();
+      return {};
     }
   }
+  return hip.Call("hipEventCreateWithFlags",
+                  hipEventCreateWithFlags(event, hipEventDisableTiming));
 }
 
-void DeviceEvents::GiveBack(const Ticket& event) {
-  store_.Park(event, INT_MAX);
+void DeviceEvents::GiveBack(hipEvent_t event) noexcept {
+  MutexLock lock(mutex_);
+  parked_.push_back(event);
 }
-
-void DeviceEvents::Destroy(HipScope& hip, const Ticket& event) {
-  if (store_.Remove(event)) DestroyEvent(hip, EventOf(event));
-}
-
-void DeviceEvents::Forget(const Ticket& event) { store_.Remove(event); }
 
 HipResult DeviceEvents::Trim(HipScope& hip) {
+  std::vector<hipEvent_t> parked;
+  {
+    MutexLock lock(mutex_);
+    parked.swap(parked_);
+  }
   HipResult first = {};
-  for (const Ticket& ticket : store_.TakeParked()) {
-    if (!store_.Remove(ticket)) continue;
-    HipResult result = DestroyEvent(hip, EventOf(ticket));
+  for (hipEvent_t event : parked) {
+    HipResult result = DestroyEvent(hip, event);
     if (first.ok()) first = result;
   }
   return first;
+}
+
+size_t DeviceEvents::parked() const {
+  MutexLock lock(mutex_);
+  return parked_.size();
+}
+
+HipResult DestroyEvent(HipScope& hip, hipEvent_t event) {
+  return hip.Call("hipEventDestroy", hipEventDestroy(event));
 }
 
 }  // namespace hip_stream_pool

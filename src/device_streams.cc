@@ -12,14 +12,15 @@ hipStream_t StreamOf(const HandleStore::Ticket& ticket) {
 
 }  // namespace
 
-absl::Status AnotherDevicesStream(int device_ordinal) {
+absl::Status AnotherDevicesStream(int device_ordinal, const char* call) {
   return absl::InvalidArgumentError(
       absl::StrCat("DestroyStream(device ", device_ordinal,
-                   "): the stream is another device's; nothing was done"));
+                   "): the stream is another device's; nothing was done",
+                   *call == '\0' ? "" : " after ", call));
 }
 
 absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
-                                                  uint64_t* loan,
+                                                  uint64_t* lease,
                                                   bool* was_reused) {
   HipScope hip(ordinal_);
   PriorityRange range;
@@ -28,16 +29,16 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
   hipStream_t stream = nullptr;
   if (result.ok()) {
     const HandleStore::Kind kind{key.flags, range.Clamp(key.priority)};
-    stream = Reuse(hip, kind, loan);
+    stream = Reuse(hip, kind, lease);
     if (was_reused != nullptr) *was_reused = stream != nullptr;
-    if (stream == nullptr) {
+    while (stream == nullptr && result.ok()) {
       HandleStore::Ticket made;
       result = CreateNew(hip, kind, /*may_free=*/true, &made);
-      if (result.ok()) {
-        ++misses_;
-        stream = StreamOf(made);
-        *loan = made.loan();
-      }
+      if (!result.ok()) break;
+      *lease = store_.Lease(made, /*is_reuse=*/false);
+      if (*lease == 0) continue;  // invalidated meanwhile
+      ++misses_;
+      stream = StreamOf(made);
     }
   }
   result = hip.Close(result);
@@ -45,7 +46,7 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
   // The stream is idle, and nobody has seen it; but the caller's device could
   // not be given back, and that is an error.
   if (stream != nullptr) {
-    const HandleStore::ClaimResult claim = store_.Claim(stream, *loan);
+    const HandleStore::ClaimResult claim = store_.Claim(stream, *lease);
     if (claim.ticket) store_.Park(claim.ticket, INT_MAX);
   }
   return ToStatus(result, key);
@@ -53,12 +54,12 @@ absl::StatusOr<hipStream_t> DeviceStreams::Create(const StreamKey& key,
 
 std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
                                                    int max_parked_per_key,
-                                                   uint64_t loan) {
-  HandleStore::ClaimResult claim = store_.Claim(stream, loan);
+                                                   uint64_t lease) {
+  HandleStore::ClaimResult claim = store_.Claim(stream, lease);
   switch (claim.state) {
     case HandleStore::ClaimState::kUnknown:
       return std::nullopt;
-    case HandleStore::ClaimState::kDead:
+    case HandleStore::ClaimState::kInvalidated:
       return absl::OkStatus();
     case HandleStore::ClaimState::kParked:
       return absl::FailedPreconditionError(absl::StrCat(
@@ -69,10 +70,12 @@ std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
   }
   HipScope hip(ordinal_);
   if (!hip.entered().ok()) {
-    // Trim can still free it.
-    store_.SetAside(claim.ticket);
-    ++refused_error_;
-    return ToStatus(hip.entered(), ordinal_);
+    // The stream can't be checked, but HIP destroys one of any device.
+    if (store_.Remove(claim.ticket) && MayCallHip()) {
+      ++refused_error_;
+      DestroyNow(hip, stream);
+    }
+    return ToStatus(hip.Close(hip.entered()), ordinal_);
   }
   absl::Status status = ParkOrDestroy(hip, claim.ticket, max_parked_per_key);
   status.Update(ToStatus(hip.Close(), ordinal_));
@@ -85,7 +88,7 @@ DeviceStreams::TakenBack DeviceStreams::TakeBack(hipStream_t stream,
   switch (claim.state) {
     case HandleStore::ClaimState::kUnknown:
       return TakenBack::kUnknown;
-    case HandleStore::ClaimState::kDead:
+    case HandleStore::ClaimState::kInvalidated:
       // Its value may be that of a new stream, held back until now.
       return store_.Has(stream) ? TakenBack::kParkedBefore
                                 : TakenBack::kLeftToCaller;
@@ -116,7 +119,7 @@ absl::Status DeviceStreams::DestroyForeign(hipStream_t stream) {
     result = DestroyNow(hip, stream);
   }
   const bool is_another_devices =
-      result.ok() && finding.verdict == StreamFinding::kGone;
+      finding.verdict == StreamFinding::kGone && finding.error == hipSuccess;
   absl::Status status = ToStatus(hip.Close(result), ordinal_);
   if (is_another_devices) {
     return AnotherDevicesStream(ordinal_);
@@ -151,9 +154,16 @@ absl::StatusOr<StreamKey> DeviceStreams::Normalize(const StreamKey& key) {
 }
 
 HipResult DeviceStreams::Trim(HipScope& hip) {
-  HipResult parked = DestroyAll(hip, store_.TakeParked());
-  HipResult set_aside = DestroyAll(hip, store_.TakeSetAside());
-  return parked.ok() ? set_aside : parked;
+  HipResult first = {};
+  // What others create and park meanwhile stays.
+  const uint64_t before = store_.next_created();
+  uint64_t after = 0;
+  while (const auto ticket = store_.TakeAny(after, before)) {
+    after = ticket.created();
+    HipResult result = DestroyParked(hip, ticket);
+    if (first.ok()) first = result;
+  }
+  return first;
 }
 
 void DeviceStreams::Invalidate() { dropped_stale_ += store_.Invalidate(); }
@@ -172,7 +182,7 @@ void DeviceStreams::AddStatsTo(StreamCacheStats& stats) const {
   stats.dropped_stale += dropped_stale_;
   stats.abandoned += abandoned_;
   stats.parked_now += counts.parked_now;
-  stats.leased_now += counts.lent_now;
+  stats.leased_now += counts.leased_now;
 }
 
 // HIP creates a stream of the nearest priority that the device has, and that is
@@ -191,41 +201,28 @@ HipResult DeviceStreams::GetPriorityRange(HipScope& hip, PriorityRange* range) {
 }
 
 hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind,
-                                 uint64_t* loan) {
-  hipStream_t reused = nullptr;
-  std::vector<HandleStore::Ticket> not_now;
-  while (reused == nullptr) {
-    const HandleStore::Ticket ticket = store_.Take(kind);
-    if (!ticket) break;
+                                 uint64_t* lease) {
+  uint64_t after = 0;
+  while (const auto ticket = store_.Take(kind, after)) {
+    after = ticket.created();
     const auto stream = StreamOf(ticket);
-    StreamFinding finding =
-        CheckIdentity(hip, stream, ordinal_, ticket.identity());
-    if (finding.verdict == StreamFinding::kFine) {
-      finding = CheckIdleSoon(hip, stream);
-    }
-    if (finding.verdict == StreamFinding::kUnclear) {
-      const StreamFinding own = CheckNotCapturing(hip, stream);
-      if (own.verdict == StreamFinding::kCapturing) finding = own;
-    }
+    const StreamFinding finding = CheckParked(hip, ticket);
     switch (finding.verdict) {
       case StreamFinding::kFine:
-        if (store_.Confirm(ticket)) {
-          reused = stream;
-          *loan = ticket.loan();
-        }
+        *lease = store_.Lease(ticket, /*is_reuse=*/true);
+        if (*lease != 0) return stream;
         break;
       case StreamFinding::kBusy:
-        // A hipDeviceSynchronize elsewhere, or someone who should not use it.
-      case StreamFinding::kUnclear:
-        // HIP refuses to answer for any stream while a capture is active
-        // elsewhere. The stream may be fine, as may the others.
-        not_now.push_back(ticket);
-        break;
+        // A hipDeviceSynchronize elsewhere, or a user who should not use it.
       case StreamFinding::kCapturing:
-        // Destroying it would end a capture that is not ours to end.
-        ++dropped_stale_;
-        store_.SetAside(ticket);
+        // Likewise. Destroying it would end a capture that is not ours to end.
+        store_.PutBack(ticket);
         break;
+      case StreamFinding::kUnclear:
+        // HIP gives no answer for any stream while a capture is active
+        // elsewhere. Do not ask the others.
+        store_.PutBack(ticket);
+        return nullptr;
       case StreamFinding::kGone:
         if (store_.Remove(ticket)) ++dropped_stale_;
         break;
@@ -236,14 +233,30 @@ hipStream_t DeviceStreams::Reuse(HipScope& hip, HandleStore::Kind kind,
         }
         break;
     }
-    if (finding.verdict == StreamFinding::kUnclear) break;
   }
-  for (const HandleStore::Ticket& ticket : not_now) store_.PutBack(ticket);
-  return reused;
+  return nullptr;
+}
+
+StreamFinding DeviceStreams::CheckParked(HipScope& hip,
+                                         const HandleStore::Ticket& ticket) {
+  const auto stream = StreamOf(ticket);
+  StreamFinding finding =
+      CheckIdentity(hip, stream, ordinal_, ticket.identity());
+  if (finding.verdict != StreamFinding::kFine) return finding;
+  if (queries_wait_for_null_stream_ &&
+      ticket.kind().flags == hipStreamDefault) {
+    return CheckNotCapturing(hip, stream);
+  }
+  finding = CheckIdleSoon(hip, stream);
+  if (finding.verdict == StreamFinding::kUnclear) {
+    const StreamFinding own = CheckNotCapturing(hip, stream);
+    if (own.verdict == StreamFinding::kCapturing) return own;
+  }
+  return finding;
 }
 
 HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
-                                   bool may_free, HandleStore::Ticket* lent) {
+                                   bool may_free, HandleStore::Ticket* made) {
   hipStream_t stream = nullptr;
   const auto create = [&] {
     return hip.Call(
@@ -254,7 +267,7 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
     HipResult result = create();
     if (result.error == hipErrorOutOfMemory && may_free) {
       may_free = false;
-      DestroyAll(hip, store_.TakeParked());
+      Trim(hip);
       result = create();
     }
     if (!result.ok()) return result;
@@ -265,20 +278,21 @@ HipResult DeviceStreams::CreateNew(HipScope& hip, HandleStore::Kind kind,
       DestroyNow(hip, stream);
       return result;
     }
-    // Whatever had this value, on any device, died without the pool being told.
+    // What had this value on another device has died without the pool being
+    // told.
     for (const auto& device : all_) {
-      if (device.get() != this && device->store_.Forget(stream)) {
+      if (device.get() != this && device->store_.DropStale(stream)) {
         ++dropped_stale_;
       }
     }
-    switch (store_.Add(stream, kind, identity, lent)) {
-      case HandleStore::AddResult::kLentForStale:
+    switch (store_.Add(stream, kind, identity, made)) {
+      case HandleStore::AddResult::kAddedForStale:
         ++dropped_stale_;
         return result;
-      case HandleStore::AddResult::kLent:
+      case HandleStore::AddResult::kAdded:
         return result;
       case HandleStore::AddResult::kHeldBack:
-        break;  // its value is still another user's; HIP has others
+        break;  // HIP has other values
     }
   }
 }
@@ -366,26 +380,29 @@ HipResult DeviceStreams::DestroyNow(HipScope& hip, hipStream_t stream) {
   return result;
 }
 
-HipResult DeviceStreams::DestroyAll(
-    HipScope& hip, const std::vector<HandleStore::Ticket>& tickets) {
-  HipResult first = {};
-  for (const HandleStore::Ticket& ticket : tickets) {
-    if (!store_.Remove(ticket)) continue;
-    const auto stream = StreamOf(ticket);
-    StreamFinding finding =
-        CheckIdentity(hip, stream, ordinal_, ticket.identity());
-    if (finding.verdict == StreamFinding::kGone) {
-      ++dropped_stale_;
-      continue;
-    }
-    HipResult result = DestroyNow(hip, stream);
-    if (SaysNoSuchStream(result.error)) {
-      ++dropped_stale_;
-    } else if (first.ok()) {
-      first = result;
-    }
+HipResult DeviceStreams::DestroyParked(HipScope& hip,
+                                       const HandleStore::Ticket& ticket) {
+  const auto stream = StreamOf(ticket);
+  StreamFinding finding =
+      CheckIdentity(hip, stream, ordinal_, ticket.identity());
+  if (finding.verdict == StreamFinding::kFine) {
+    finding = CheckNotCapturing(hip, stream);
   }
-  return first;
+  if (finding.verdict == StreamFinding::kCapturing) {
+    store_.PutBack(ticket);
+    return finding.result();
+  }
+  if (!store_.Remove(ticket)) return {};
+  if (finding.verdict == StreamFinding::kGone) {
+    ++dropped_stale_;
+    return {};
+  }
+  HipResult result = DestroyNow(hip, stream);
+  if (SaysNoSuchStream(result.error)) {
+    ++dropped_stale_;
+    return {};
+  }
+  return finding.result().ok() ? result : finding.result();
 }
 
 }  // namespace hip_stream_pool

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeviceStreams is the pool of one device: it decides which streams are fit to
-// be parked and to be lent, makes the HIP calls that this takes, and has a
-// HandleStore keep the books. Thread-safe; no lock is held while HIP works.
+// be parked and to be leased, and makes the HIP calls that this takes. A
+// HandleStore does the bookkeeping. Thread-safe; no lock is held while HIP
+// works.
 #ifndef HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 #define HIP_STREAM_POOL_SRC_DEVICE_STREAMS_H_
 
@@ -25,8 +26,9 @@
 
 namespace hip_stream_pool {
 
-// What DestroyStream says of a stream that is not the device's.
-absl::Status AnotherDevicesStream(int device_ordinal);
+// What DestroyStream says of a stream that is not the device's, as the HIP call
+// has shown, if it took one.
+absl::Status AnotherDevicesStream(int device_ordinal, const char* call = "");
 
 class DeviceStreams;
 
@@ -35,20 +37,23 @@ using AllStreams = std::vector<std::unique_ptr<DeviceStreams>>;
 
 class DeviceStreams {
  public:
-  // `all` are the streams of every device, these too.
-  DeviceStreams(int ordinal, const AllStreams& all)
-      : ordinal_(ordinal), all_(all) {}
+  // `all` are the streams of every device, these too. `hip_version` is that of
+  // the HIP that is loaded, as in HIP_VERSION.
+  DeviceStreams(int ordinal, const AllStreams& all, int hip_version)
+      : ordinal_(ordinal),
+        all_(all),
+        queries_wait_for_null_stream_(hip_version < 60000000) {}
 
   // See CreateStream. The key is this device's; its flags are valid. Sets
-  // `loan` (see loan.h) and, if given, `was_reused` to whether the stream was
-  // parked.
-  absl::StatusOr<hipStream_t> Create(const StreamKey& key, uint64_t* loan,
+  // `lease` to the lease's id and, if given, `was_reused` to whether the stream
+  // was parked.
+  absl::StatusOr<hipStream_t> Create(const StreamKey& key, uint64_t* lease,
                                      bool* was_reused = nullptr);
 
   // See DestroyStream. Nothing if this device's pool has not made the stream.
-  // `loan` is 0 if it is not known.
+  // `lease` is 0 if it is not known.
   std::optional<absl::Status> Destroy(hipStream_t stream,
-                                      int max_parked_per_key, uint64_t loan);
+                                      int max_parked_per_key, uint64_t lease);
 
   // For a caller that destroys through HIP itself what is not to be parked,
   // and answers with what HIP says of that.
@@ -57,7 +62,7 @@ class DeviceStreams {
     kParked,           // the pool has it again
     kParkedAfterWait,  // so, when its work was done
     kParkedBefore,     // the pool had it: this is a second destroy
-    kLeftToCaller,     // forgotten: unfit to be parked, or dead
+    kLeftToCaller,     // forgotten: unfit to be parked, or invalidated
   };
   TakenBack TakeBack(hipStream_t stream, int max_parked_per_key);
 
@@ -71,12 +76,13 @@ class DeviceStreams {
   // What the key becomes when its priority is brought into the device's range.
   absl::StatusOr<StreamKey> Normalize(const StreamKey& key);
 
-  // Destroys what is parked. `hip` is of this device. Returns the first error.
+  // Destroys what is parked, but no stream that is in a capture: that would end
+  // the capture. `hip` is of this device. Returns the first error.
   HipResult Trim(HipScope& hip);
   void Invalidate();
   bool Has(hipStream_t stream) const { return store_.Has(stream); }
-  bool IsLent(hipStream_t stream, uint64_t loan) const {
-    return store_.IsLent(stream, loan);
+  bool IsLeased(hipStream_t stream, uint64_t lease) const {
+    return store_.IsLeased(stream, lease);
   }
   void AddStatsTo(StreamCacheStats& stats) const;
 
@@ -95,10 +101,12 @@ class DeviceStreams {
 
   HipResult GetPriorityRange(HipScope& hip, PriorityRange* range);
   // nullptr if no parked stream will do.
-  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind, uint64_t* loan);
+  hipStream_t Reuse(HipScope& hip, HandleStore::Kind kind, uint64_t* lease);
+  // Whether a parked stream can be leased now.
+  StreamFinding CheckParked(HipScope& hip, const HandleStore::Ticket& ticket);
   // `may_free`: where memory is short, by destroying what is parked.
   HipResult CreateNew(HipScope& hip, HandleStore::Kind kind, bool may_free,
-                      HandleStore::Ticket* lent);
+                      HandleStore::Ticket* made);
   absl::Status ParkOrDestroy(HipScope& hip, const HandleStore::Ticket& ticket,
                              int max_parked_per_key);
   // False if the stream must not be parked; then its ticket is still to be
@@ -106,11 +114,14 @@ class DeviceStreams {
   bool Park(HipScope& hip, const HandleStore::Ticket& ticket,
             int max_parked_per_key, StreamFinding& finding, bool& waited);
   HipResult DestroyNow(HipScope& hip, hipStream_t stream);
-  HipResult DestroyAll(HipScope& hip,
-                       const std::vector<HandleStore::Ticket>& tickets);
+  // Of a parked stream that was claimed to be destroyed.
+  HipResult DestroyParked(HipScope& hip, const HandleStore::Ticket& ticket);
 
   const int ordinal_;
   const AllStreams& all_;
+  // HIP 5: a query of a blocking stream first queues a marker behind the null
+  // stream, so the stream is busy for as long as the null stream is.
+  const bool queries_wait_for_null_stream_;
   HandleStore store_;
   std::atomic<PriorityRange> priority_range_{PriorityRange()};
 

@@ -24,17 +24,21 @@ HipResult GetDevices(Devices** devices) {
   *devices = KnownDevices();
   if (*devices != nullptr) return {};
   int count = 0;
+  int version = 0;
   {
     HipCallGuard guard;
     if (!guard.may_call()) return kNoHipAnyMore;
     WatchForks();
     HipResult result = Note("hipGetDeviceCount", hipGetDeviceCount(&count));
+    if (result.ok()) {
+      result = Note("hipRuntimeGetVersion", hipRuntimeGetVersion(&version));
+    }
     if (!result.ok()) return result;
   }
   auto asked = std::make_unique<Devices>();
   for (; asked->count < count; ++asked->count) {
     asked->streams.push_back(
-        std::make_unique<DeviceStreams>(asked->count, asked->streams));
+        std::make_unique<DeviceStreams>(asked->count, asked->streams, version));
     asked->events.push_back(std::make_unique<DeviceEvents>());
   }
   WatchProcess();

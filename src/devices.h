@@ -41,12 +41,11 @@ absl::Status GetDevicesWith(int ordinal, Devices** devices);
 // The pool for streams of the key, and InvalidArgument if there can be none.
 absl::Status GetStreamsFor(const StreamKey& key, DeviceStreams** streams);
 
-// What was counted on all devices. Not to be called in a forked child, where
-// another thread's lock may be held for ever.
+// What was counted on all devices. Takes no lock and allocates nothing.
 StreamCacheStats ReadStats();
 
-// The device whose pool has the stream: one that the pool made, and that is not
-// known to be destroyed. Makes no HIP call.
+// The device whose pool made the stream, unless it was invalidated. Makes no
+// HIP call.
 std::optional<int> DeviceThatHas(hipStream_t stream);
 
 }  // namespace hip_stream_pool

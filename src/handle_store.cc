@@ -5,40 +5,220 @@
 #include <cstddef>
 
 namespace hip_stream_pool {
-namespace {
-
-constexpr int kMostHeldBackUntold = 128;
-
-}  // namespace
 
 HandleStore::Ticket::Ticket(Record* record)
     : handle_(record->handle),
       kind_(record->shelf->kind),
       identity_(record->identity),
+      created_(record->created),
       record_(record),
-      version_(record->version.load(std::memory_order_relaxed)) {}
+      version_(record->version) {}
 
 HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
-                                        uint64_t identity, Ticket* ticket) {
+                                        uint64_t identity,
+                                        Ticket* ticket) noexcept {
   MutexLock lock(mutex_);
-  AddResult result = AddResult::kLent;
+  AddResult result = AddResult::kAdded;
   uint64_t awaited = 0;
   if (const auto known = by_handle_.find(handle); known != by_handle_.end()) {
-    Record& old = *known->second;
-    const bool is_lent = old.state == State::kLent;
-    awaited =
-        is_lent ? old.version.load(std::memory_order_relaxed) : old.awaited;
-    // Nobody said that it died. Its owner may have destroyed it elsewhere, as
-    // he may all that he is lent; then there would be no end to this.
-    if (is_lent && std::count_if(records_.begin(), records_.end(),
-                                 [](const Record& record) {
-                                   return record.state == State::kHeldBack;
-                                 }) >= kMostHeldBackUntold) {
-      awaited = 0;
-    }
-    result = awaited == 0 ? AddResult::kLentForStale : AddResult::kHeldBack;
-    Free(old);
+    awaited = known->second->awaited;
+    result = awaited == 0 ? AddResult::kAddedForStale : AddResult::kHeldBack;
+    Free(*known->second);
   }
+  Record* record = NewRecord(handle, kind);
+  record->identity = identity;
+  record->awaited = awaited;
+  if (result == AddResult::kHeldBack) {
+    record->state = State::kHeldBack;
+    ++held_back_;
+  } else {
+    *ticket = Issue(*record, State::kClaimed);
+  }
+  return result;
+}
+
+bool HandleStore::DropStale(Handle handle) noexcept {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) return false;
+  Record& record = *known->second;
+  if (record.state == State::kInvalidated) return false;
+  const uint64_t awaited = record.awaited;
+  if (awaited == 0) {
+    Free(record);
+  } else {
+    if (record.state == State::kHeldBack) --held_back_;
+    Issue(record, State::kInvalidated);
+  }
+  return true;
+}
+
+HandleStore::Ticket HandleStore::Take(Kind kind, uint64_t after) noexcept {
+  MutexLock lock(mutex_);
+  Shelf* shelf = FindShelf(kind);
+  if (shelf == nullptr) return {};
+  const size_t index = FindParked(*shelf, after);
+  return index == shelf->parked.size() ? Ticket() : TakeFrom(*shelf, index);
+}
+
+HandleStore::Ticket HandleStore::TakeAny(uint64_t after,
+                                         uint64_t before) noexcept {
+  MutexLock lock(mutex_);
+  Record* earliest = nullptr;
+  const auto consider = [&](Record* record) {
+    if (record->created <= after || record->created >= before) return;
+    before = record->created;
+    earliest = record;
+  };
+  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
+    const size_t i = FindParked(*shelf, after);
+    if (i < shelf->parked.size()) consider(shelf->parked[i]);
+  }
+  if (held_back_ > 0) {
+    for (Record& record : records_) {
+      if (record.state == State::kHeldBack) consider(&record);
+    }
+  }
+  if (earliest == nullptr) return {};
+  if (earliest->state == State::kHeldBack) {
+    --held_back_;
+    return Issue(*earliest, State::kClaimed);
+  }
+  return TakeFrom(*earliest->shelf, FindParked(*earliest->shelf, after));
+}
+
+uint64_t HandleStore::next_created() const noexcept {
+  MutexLock lock(mutex_);
+  return next_created_;
+}
+
+uint64_t HandleStore::Lease(const Ticket& ticket, bool is_reuse) noexcept {
+  MutexLock lock(mutex_);
+  Record* record = Redeem(ticket);
+  if (record == nullptr) return 0;
+  record->state = State::kLeased;
+  leased_now_.Add(1);
+  if (is_reuse) reused_.Add(1);
+  return record->version;
+}
+
+void HandleStore::PutBack(const Ticket& ticket) noexcept {
+  MutexLock lock(mutex_);
+  Record* record = Redeem(ticket);
+  if (record == nullptr) return;
+  if (record->awaited == 0) {
+    PutOnShelf(*record);
+  } else {
+    record->state = State::kHeldBack;
+    ++held_back_;
+  }
+}
+
+HandleStore::ClaimResult HandleStore::Claim(Handle handle,
+                                            uint64_t lease) noexcept {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  if (known == by_handle_.end()) {
+    return {lease == 0 ? ClaimState::kUnknown : ClaimState::kInvalidated, {}};
+  }
+  Record& record = *known->second;
+  if (record.state == State::kLeased) {
+    if (lease != 0 && lease != record.version) {
+      return {ClaimState::kInvalidated, {}};
+    }
+    leased_now_.Add(-1);
+    return {ClaimState::kClaimed, Issue(record, State::kClaimed)};
+  }
+  if (record.awaited == 0) {
+    return {lease == 0 ? ClaimState::kParked : ClaimState::kInvalidated, {}};
+  }
+  if (lease == 0 || lease == record.awaited) EndWait(record);
+  return {ClaimState::kInvalidated, {}};
+}
+
+HandleStore::ParkResult HandleStore::Park(const Ticket& ticket,
+                                          int limit) noexcept {
+  MutexLock lock(mutex_);
+  if (ticket.record_->version != ticket.version_) return ParkResult::kForgotten;
+  if (ticket.record_->shelf->parked.size() >= static_cast<size_t>(limit)) {
+    return ParkResult::kOverLimit;
+  }
+  PutOnShelf(*Redeem(ticket));
+  parked_total_.Add(1);
+  return ParkResult::kParked;
+}
+
+bool HandleStore::Remove(const Ticket& ticket) noexcept {
+  MutexLock lock(mutex_);
+  Record* record = Redeem(ticket);
+  if (record == nullptr) return false;
+  if (record->awaited == 0) {
+    Free(*record);
+  } else {
+    record->state = State::kInvalidated;
+  }
+  return true;
+}
+
+int HandleStore::Invalidate() noexcept {
+  MutexLock lock(mutex_);
+  int parked = 0;
+  for (Record& record : records_) {
+    switch (record.state) {
+      case State::kFree:
+        break;
+      case State::kLeased:
+        leased_now_.Add(-1);
+        record.awaited = record.version;
+        Issue(record, State::kInvalidated);
+        break;
+      case State::kParked:
+        ++parked;
+        [[fallthrough]];
+      case State::kClaimed:
+      case State::kInvalidated:
+      case State::kHeldBack:
+        Free(record);
+        break;
+    }
+  }
+  return parked;
+}
+
+bool HandleStore::IsLeased(Handle handle, uint64_t lease) const noexcept {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  return known != by_handle_.end() && known->second->state == State::kLeased &&
+         known->second->version == lease;
+}
+
+bool HandleStore::Has(Handle handle) const noexcept {
+  MutexLock lock(mutex_);
+  const auto known = by_handle_.find(handle);
+  return known != by_handle_.end() &&
+         known->second->state != State::kInvalidated;
+}
+
+int HandleStore::ParkedOf(Kind kind) const noexcept {
+  MutexLock lock(mutex_);
+  const Shelf* shelf = FindShelf(kind);
+  return shelf == nullptr ? 0 : static_cast<int>(shelf->parked.size());
+}
+
+HandleStore::Counts HandleStore::GetCounts() const noexcept {
+  return {reused_.Get(), parked_total_.Get(), parked_now_.Get(),
+          leased_now_.Get()};
+}
+
+// A device has six kinds at most: two flags, three priorities.
+HandleStore::Shelf* HandleStore::FindShelf(Kind kind) const {
+  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
+    if (shelf->kind == kind) return shelf.get();
+  }
+  return nullptr;
+}
+
+HandleStore::Record* HandleStore::NewRecord(Handle handle, Kind kind) {
   Shelf* shelf = FindShelf(kind);
   if (shelf == nullptr) {
     shelf = shelves_.emplace_back(std::make_unique<Shelf>()).get();
@@ -52,249 +232,47 @@ HandleStore::AddResult HandleStore::Add(Handle handle, Kind kind,
   free_.pop_back();
   record->handle = handle;
   record->shelf = shelf;
-  record->identity = identity;
   record->created = next_created_++;
-  record->confirmed.store(true, std::memory_order_relaxed);
-  MakeTicketsBad(*record);  // its version is none of any ticket's, nor 0
   by_handle_.emplace(handle, record);
-  if (result == AddResult::kHeldBack) {
-    record->awaited = awaited;
-    record->state = State::kHeldBack;
-  } else {
-    record->state = State::kLent;
-    ++counts_.lent_now;
-    if (ticket != nullptr) *ticket = Ticket(record);
-  }
-  return result;
-}
-
-bool HandleStore::Forget(Handle handle) {
-  MutexLock lock(mutex_);
-  const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) return false;
-  const bool was_dead = known->second->state == State::kDead;
-  Free(*known->second);
-  return !was_dead;
-}
-
-HandleStore::Ticket HandleStore::Take(Kind kind) {
-  MutexLock lock(mutex_);
-  Shelf* shelf = FindShelf(kind);
-  if (shelf == nullptr || shelf->parked.empty()) return {};
-  Record* record = shelf->parked.back();
-  shelf->parked.pop_back();
-  --counts_.parked_now;
-  ++counts_.lent_now;
-  ++counts_.reused;
-  record->confirmed.store(false, std::memory_order_relaxed);
-  return Issue(*record, State::kLent);
-}
-
-bool HandleStore::Confirm(const Ticket& ticket) {
-  // What is invalidated from here on was lent before.
-  if (IsGood(ticket)) {
-    ticket.record_->confirmed.store(true, std::memory_order_relaxed);
-    return true;
-  }
-  MutexLock lock(mutex_);
-  Redeem(ticket);
-  return false;
-}
-
-void HandleStore::PutBack(const Ticket& ticket) {
-  MutexLock lock(mutex_);
-  if (Record* record = Redeem(ticket)) PutOnShelf(*record);
-}
-
-HandleStore::ClaimResult HandleStore::Claim(Handle handle, uint64_t loan) {
-  MutexLock lock(mutex_);
-  const auto known = by_handle_.find(handle);
-  if (known == by_handle_.end()) {
-    return {loan == 0 ? ClaimState::kUnknown : ClaimState::kDead, {}};
-  }
-  Record* record = known->second;
-  if (loan != 0 && loan != record->awaited &&
-      loan != record->version.load(std::memory_order_relaxed)) {
-    return {ClaimState::kDead, {}};
-  }
-  switch (record->state) {
-    case State::kLent:
-      if (!record->confirmed.load(std::memory_order_relaxed)) {
-        return {ClaimState::kParked, {}};
-      }
-      --counts_.lent_now;
-      return {ClaimState::kClaimed, Issue(*record, State::kClaimed)};
-    case State::kDead:
-    case State::kHeldBack:
-      EndWait(*record);
-      return {ClaimState::kDead, {}};
-    default:
-      if (record->awaited == 0) return {ClaimState::kParked, {}};
-      EndWait(*record);  // it was held back until TakeParked
-      return {ClaimState::kDead, {}};
-  }
-}
-
-HandleStore::ParkResult HandleStore::Park(const Ticket& ticket, int limit) {
-  MutexLock lock(mutex_);
-  if (!IsGood(ticket)) {
-    Redeem(ticket);
-    return ParkResult::kForgotten;
-  }
-  if (ticket.record_->shelf->parked.size() >= static_cast<size_t>(limit)) {
-    return ParkResult::kOverLimit;
-  }
-  PutOnShelf(*Redeem(ticket));
-  ++counts_.parked_total;
-  return ParkResult::kParked;
-}
-
-void HandleStore::SetAside(const Ticket& ticket) {
-  MutexLock lock(mutex_);
-  if (Record* record = Redeem(ticket)) record->state = State::kSetAside;
-}
-
-bool HandleStore::Remove(const Ticket& ticket) {
-  MutexLock lock(mutex_);
-  Record* record = Redeem(ticket);
-  if (record == nullptr) return false;
-  if (record->awaited == 0) {
-    Free(*record);
-  } else {
-    record->state = State::kDead;
-  }
-  return true;
-}
-
-std::vector<HandleStore::Ticket> HandleStore::TakeParked() {
-  std::vector<Ticket> taken;
-  MutexLock lock(mutex_);
-  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
-    std::vector<Record*>& parked = shelf->parked;
-    counts_.parked_now -= static_cast<int64_t>(parked.size());
-    for (; !parked.empty(); parked.pop_back()) {
-      taken.push_back(Issue(*parked.back(), State::kClaimed));
-    }
-  }
-  for (Record& record : records_) {
-    if (record.state == State::kHeldBack) {
-      taken.push_back(Issue(record, State::kClaimed));
-    }
-  }
-  return taken;
-}
-
-std::vector<HandleStore::Ticket> HandleStore::TakeSetAside() {
-  std::vector<Ticket> taken;
-  MutexLock lock(mutex_);
-  for (Record& record : records_) {
-    if (record.state == State::kSetAside) {
-      taken.push_back(Issue(record, State::kClaimed));
-    }
-  }
-  return taken;
-}
-
-int HandleStore::Invalidate() {
-  MutexLock lock(mutex_);
-  int kept = 0;
-  for (Record& record : records_) {
-    switch (record.state) {
-      case State::kFree:
-        break;
-      case State::kLent:
-        EndLoan(record);
-        record.awaited = record.version.load(std::memory_order_relaxed);
-        MakeTicketsBad(record);
-        record.state = State::kDead;
-        break;
-      case State::kParked:
-      case State::kSetAside:
-        ++kept;
-        [[fallthrough]];
-      case State::kClaimed:
-      case State::kDead:
-      case State::kHeldBack:
-        Free(record);
-        break;
-    }
-  }
-  return kept;
-}
-
-bool HandleStore::IsLent(Handle handle, uint64_t loan) const {
-  MutexLock lock(mutex_);
-  const auto known = by_handle_.find(handle);
-  return known != by_handle_.end() && known->second->state == State::kLent &&
-         known->second->version.load(std::memory_order_relaxed) == loan;
-}
-
-bool HandleStore::Has(Handle handle) const {
-  MutexLock lock(mutex_);
-  const auto known = by_handle_.find(handle);
-  return known != by_handle_.end() && known->second->state != State::kDead;
-}
-
-int HandleStore::ParkedOf(Kind kind) const {
-  MutexLock lock(mutex_);
-  const Shelf* shelf = FindShelf(kind);
-  return shelf == nullptr ? 0 : static_cast<int>(shelf->parked.size());
-}
-
-HandleStore::Counts HandleStore::GetCounts() const {
-  MutexLock lock(mutex_);
-  return counts_;
-}
-
-// A device has six kinds at most: two flags, three priorities.
-HandleStore::Shelf* HandleStore::FindShelf(Kind kind) const {
-  for (const std::unique_ptr<Shelf>& shelf : shelves_) {
-    if (shelf->kind == kind) return shelf.get();
-  }
-  return nullptr;
+  return record;
 }
 
 HandleStore::Ticket HandleStore::Issue(Record& record, State state) {
   record.state = state;
-  MakeTicketsBad(record);
+  record.version = ++last_version_;
   return Ticket(&record);
 }
 
-void HandleStore::MakeTicketsBad(Record& record) {
-  record.version.store(++last_version_, std::memory_order_relaxed);
-}
-
-bool HandleStore::IsGood(const Ticket& ticket) const {
-  return ticket && ticket.record_->version.load(std::memory_order_relaxed) ==
-                       ticket.version_;
-}
-
 HandleStore::Record* HandleStore::Redeem(const Ticket& ticket) {
-  if (!IsGood(ticket)) {
-    const auto known = by_handle_.find(ticket.handle());
-    if (known != by_handle_.end() &&
-        known->second->awaited == ticket.version_) {
-      EndWait(*known->second);
-    }
-    return nullptr;
-  }
   Record* record = ticket.record_;
-  if (record->state == State::kLent) EndLoan(*record);
-  record->state = State::kClaimed;
-  MakeTicketsBad(*record);
+  if (record->version != ticket.version_) return nullptr;
+  record->version = ++last_version_;
   return record;
 }
 
-void HandleStore::EndLoan(const Record& record) {
-  --counts_.lent_now;
-  if (!record.confirmed.load(std::memory_order_relaxed)) --counts_.reused;
+size_t HandleStore::FindParked(const Shelf& shelf, uint64_t after) {
+  const std::vector<Record*>& parked = shelf.parked;
+  if (parked.empty()) return 0;
+  if (parked.back()->created > after) return parked.size() - 1;
+  const auto end = std::partition_point(
+      parked.begin(), parked.end(),
+      [after](const Record* record) { return record->created > after; });
+  return end == parked.begin() ? parked.size() : end - parked.begin() - 1;
+}
+
+HandleStore::Ticket HandleStore::TakeFrom(Shelf& shelf, size_t index) {
+  Record* record = shelf.parked[index];
+  shelf.parked.erase(shelf.parked.begin() + static_cast<ptrdiff_t>(index));
+  parked_now_.Add(-1);
+  return Issue(*record, State::kClaimed);
 }
 
 void HandleStore::EndWait(Record& record) {
   record.awaited = 0;
   if (record.state == State::kHeldBack) {
+    --held_back_;
     PutOnShelf(record);
-  } else if (record.state == State::kDead) {
+  } else if (record.state == State::kInvalidated) {
     Free(record);
   }
 }
@@ -307,22 +285,23 @@ void HandleStore::PutOnShelf(Record& record) {
                                    return a->created > b->created;
                                  }),
                 &record);
-  ++counts_.parked_now;
+  parked_now_.Add(1);
 }
 
 void HandleStore::Free(Record& record) {
   if (record.state == State::kParked) {
     std::vector<Record*>& parked = record.shelf->parked;
     parked.erase(std::find(parked.begin(), parked.end(), &record));
-    --counts_.parked_now;
-  } else if (record.state == State::kLent) {
-    EndLoan(record);
+    parked_now_.Add(-1);
+  } else if (record.state == State::kLeased) {
+    leased_now_.Add(-1);
+  } else if (record.state == State::kHeldBack) {
+    --held_back_;
   }
   --record.shelf->records;
   by_handle_.erase(record.handle);
-  MakeTicketsBad(record);
   record.awaited = 0;
-  record.state = State::kFree;
+  Issue(record, State::kFree);
   free_.push_back(&record);
 }
 

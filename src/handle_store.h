@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HandleStore keeps the books of one device's handles: which the pool made, who
-// has each, and which are parked, in the order of creation. It makes no HIP
-// call and does not know what a handle is; the caller decides whether a handle
-// is fit to be parked or lent, and tells the store.
+// HandleStore does the bookkeeping of one device's handles: which the pool
+// made, who has each, and which are parked, in the order of creation. It makes
+// no HIP call and does not know what a handle is. The caller decides whether a
+// handle is fit to be parked or leased, and tells the store.
 //
-// Thread-safe. No member calls out while it holds the lock.
+// Thread-safe. No member calls out while it holds the lock. Every member is
+// noexcept: if the bookkeeping finds no memory, the process ends, and no stream
+// is lost.
 //
-// A handle is in one of these states, and moves only along these arrows:
+// The states of a handle, and the only ways from one to another:
 //
-//                        Take
-//            ┌──────────────────────────────┐
-//     Add    ▼      Claim           Park    │
-//   ─────▶ lent ─────────▶ claimed ──────▶ parked
-//            │              │ │ ▲           │
-//            │ PutBack,     │ │ └───────────┘ TakeParked
-//            │ SetAside,    │ ▼
-//            ▼ Remove       │ gone    Remove
-//         as if claimed     ▼
-//                           set aside ──▶ claimed    TakeSetAside
+//            Lease                 Take, TakeAny
+//            ┌──────────────┐     ┌─────────────┐
+//     Add    ▼     Claim    │     ▼    Park,    │
+//   ─────▶ leased ────────▶ claimed   PutBack ▶ parked
+//            │                 │
+//            │ Invalidate      └──▶ gone    Remove
+//            ▼
+//        invalidated ──▶ gone    Claim
 //
-// "Claimed" means that the pool itself has the handle, on the thread that has
-// the Ticket: nobody else can lend, claim, park or remove it meanwhile. Take
-// lends at once, to save a turn of the lock: whoever took the handle proves it
-// fit, and confirms the loan or ends it, before anyone sees the handle. Until
-// then nobody can claim it either.
+// "Claimed": the pool itself has the handle, on the thread that has the Ticket.
+// Nobody else can lease, claim, park or remove it. A lease has an id, which is
+// never used again.
 //
-// Invalidate ends all of this at once. A handle that was lent is then "dead":
-// kept to answer its owner's Claim. A new handle with the value of a dead one
-// is "held back" until that Claim, and parked by it: else the owner of the dead
-// handle would give back what is another's. A taker who learns that the handle
-// died does the same, in place of the Claim. The next Invalidate ends the wait:
-// a program that never gives back what was reset would have more and more held
-// back.
+// Invalidate forgets every handle. One that was leased becomes "invalidated":
+// it is kept to answer its owner's Claim. If HIP gives the same value to a new
+// stream before that Claim, the new one is "held back": not leased, but parked
+// by the Claim. Else the owner of the old stream would return the new one. The
+// next Invalidate ends the wait.
 #ifndef HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 #define HIP_STREAM_POOL_SRC_HANDLE_STORE_H_
 
@@ -74,8 +70,8 @@ class HandleStore {
     Kind kind() const { return kind_; }
     uint64_t identity() const { return identity_; }
 
-    // If the handle is lent: which of its loans this is. Not 0, and unique.
-    uint64_t loan() const { return version_; }
+    // Its place in the order of creation; from 1 on.
+    uint64_t created() const { return created_; }
 
     Ticket() = default;
     // Whether this is for a handle at all.
@@ -88,15 +84,16 @@ class HandleStore {
     Handle handle_ = nullptr;
     Kind kind_ = {};
     uint64_t identity_ = 0;
+    uint64_t created_ = 0;
     Record* record_ = nullptr;
     uint64_t version_ = 0;
   };
 
   enum class ClaimState {
     kClaimed,
-    kUnknown,  // the store has never seen it, or it was removed
-    kParked,   // it is the pool's: parked, set aside, taken, or claimed
-    kDead,     // it had died before its owner claimed it; forgotten now
+    kUnknown,      // the store has never seen it, or it was removed
+    kParked,       // it is the pool's: parked or claimed
+    kInvalidated,  // the lease had ended by Invalidate; forgotten now
   };
   struct ClaimResult {
     ClaimState state;
@@ -110,10 +107,10 @@ class HandleStore {
   };
 
   struct Counts {
-    int64_t reused = 0;  // handles that Take lent, for good
+    int64_t reused = 0;  // times that Lease leased a handle
     int64_t parked_total = 0;
     int64_t parked_now = 0;
-    int64_t lent_now = 0;
+    int64_t leased_now = 0;
   };
 
   HandleStore() = default;
@@ -121,110 +118,122 @@ class HandleStore {
   HandleStore& operator=(const HandleStore&) = delete;
 
   enum class AddResult {
-    kLent,
-    kLentForStale,  // so, and a handle of that value had died unseen
-    kHeldBack,      // a handle of that value is lent, and dead: not to be used
+    kAdded,
+    kAddedForStale,  // so; an earlier handle of that value had died unseen
+    kHeldBack,       // an invalidated lease has that value: not to be used
   };
 
-  // Enters a new handle, lent. `identity` is what Ticket::identity() gives
-  // back. `ticket`, if given, is set unless the handle is held back.
+  // Enters a new handle, claimed: `ticket` is set unless it is held back.
+  // `identity` is what Ticket::identity() gives back.
   AddResult Add(Handle handle, Kind kind, uint64_t identity,
-                Ticket* ticket = nullptr);
+                Ticket* ticket) noexcept;
 
-  // Forgets the handle, whoever has it: a new one, elsewhere, has its value.
-  // False if there was nothing to forget, or it was known to be dead.
-  bool Forget(Handle handle);
+  // Another store has a new handle of this value: what has it here has died
+  // unseen. False if there was nothing, or its lease was invalidated.
+  bool DropStale(Handle handle) noexcept;
 
-  // Lends the earliest created of the parked handles of the kind, if any.
-  Ticket Take(Kind kind);
+  // Claims the earliest created of the parked handles of the kind that were
+  // created after the place `after`; none if there is no such handle.
+  Ticket Take(Kind kind, uint64_t after = 0) noexcept;
 
-  // Whether a handle that Take gave was not forgotten meanwhile. It is the
-  // taker's to give away then. Takes no lock.
-  bool Confirm(const Ticket& ticket);
+  // Likewise, of every kind, and of those held back too; only what was created
+  // before the place `before`.
+  Ticket TakeAny(uint64_t after, uint64_t before) noexcept;
 
-  // Parks a handle that Take gave and that nobody has seen, at its old place,
-  // whatever the limit.
-  void PutBack(const Ticket& ticket);
+  // The place that the next handle will have in the order of creation.
+  uint64_t next_created() const noexcept;
 
-  // Takes a lent handle back from its owner, who may know which loan it is: if
-  // that has ended, whoever has the handle now, the owner's is dead.
-  ClaimResult Claim(Handle handle, uint64_t loan = 0);
+  // Leases the handle of the ticket. Returns the lease's id; 0 if the ticket is
+  // no longer good. `is_reuse`: the handle had been parked.
+  uint64_t Lease(const Ticket& ticket, bool is_reuse) noexcept;
 
-  // Whether the ticket is still good; one for nothing is not. Takes no lock.
-  bool IsGood(const Ticket& ticket) const;
+  // Parks a handle that Take gave, at its old place, whatever the limit.
+  void PutBack(const Ticket& ticket) noexcept;
+
+  // Takes a leased handle back from its owner. `lease` is 0 if the owner does
+  // not know its id. If that lease has ended, whoever has the handle now, it
+  // was invalidated.
+  ClaimResult Claim(Handle handle, uint64_t lease = 0) noexcept;
 
   // Parks the handle of the ticket unless `limit` of its kind are parked.
-  ParkResult Park(const Ticket& ticket, int limit);
-
-  // Keeps the handle of the ticket, never to be lent.
-  void SetAside(const Ticket& ticket);
+  ParkResult Park(const Ticket& ticket, int limit) noexcept;
 
   // Forgets the handle of the ticket. False if that had happened already; then
   // the caller must not touch the handle either.
-  bool Remove(const Ticket& ticket);
+  bool Remove(const Ticket& ticket) noexcept;
 
-  // Claims everything that is parked, and what is held back, to be removed; or
-  // everything that was set aside.
-  std::vector<Ticket> TakeParked();
-  std::vector<Ticket> TakeSetAside();
+  // Forgets all. Returns how many were parked.
+  int Invalidate() noexcept;
 
-  // Forgets all. Returns how many were parked or set aside.
-  int Invalidate();
+  bool IsLeased(Handle handle, uint64_t lease) const noexcept;
 
-  // Whether the handle is lent, and by that loan.
-  bool IsLent(Handle handle, uint64_t loan) const;
+  // Whether the store has the handle, and not of an invalidated lease alone.
+  bool Has(Handle handle) const noexcept;
+  int ParkedOf(Kind kind) const noexcept;
 
-  // Whether the store has the handle, and not as one that is dead.
-  bool Has(Handle handle) const;
-  int ParkedOf(Kind kind) const;
-  Counts GetCounts() const;
+  // Takes no lock. Exact when no other thread is in a call.
+  Counts GetCounts() const noexcept;
 
  private:
   enum class State {
     kFree,
-    kLent,
+    kLeased,
     kClaimed,
     kParked,
-    kSetAside,
-    kDead,
+    kInvalidated,
     kHeldBack,
   };
 
   // The records of one kind. `parked` is sorted by creation, the earliest
-  // last, and has room for every record of the kind, so parking never
-  // allocates.
+  // last, and has room for every record of the kind.
   struct Shelf {
     Kind kind;
     size_t records = 0;
     std::vector<Record*> parked;
   };
 
-  // A record is never freed, so a stale ticket can always be recognised: its
+  // A record is never freed, so that an old ticket can be recognised: its
   // version is not the record's.
   struct Record {
     Handle handle;
     Shelf* shelf;
     uint64_t identity;
     uint64_t created;  // place in the order of creation
-    // Changes, under the lock, whenever tickets become bad; never used again.
-    std::atomic<uint64_t> version{0};
-    // If dead or held back: the version when it was lent. Else 0.
+    // Changes whenever tickets become bad; never used again. The lease's id.
+    uint64_t version = 0;
+    // The id of the invalidated lease of this value, whose owner is to come.
     uint64_t awaited = 0;
-    std::atomic<bool> confirmed{true};  // if lent; set without the lock
     State state = State::kFree;
   };
 
+  // Written under the lock, read without.
+  class Counter {
+   public:
+    void Add(int64_t more) {
+      value_.store(value_.load(std::memory_order_relaxed) + more,
+                   std::memory_order_relaxed);
+    }
+    int64_t Get() const { return value_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<int64_t> value_{0};
+  };
+
   Shelf* FindShelf(Kind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Record* NewRecord(Handle handle, Kind kind)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes every earlier ticket for the record bad.
   Ticket Issue(Record& record, State state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void MakeTicketsBad(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The record of the ticket, claimed; the ticket ends with this. Null if it is
-  // not good; then nothing waits for its holder any more.
+  // The record of the ticket; the ticket ends with this. Null if it is not
+  // good.
   Record* Redeem(const Ticket& ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a loan that ends otherwise than by a Claim.
-  void EndLoan(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The owner of the dead, or held back, handle has been answered.
+  // The index of the earliest parked one that was created after `after`; the
+  // size of `parked` if there is none.
+  static size_t FindParked(const Shelf& shelf, uint64_t after);
+  Ticket TakeFrom(Shelf& shelf, size_t index)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The owner of the invalidated lease has been answered.
   void EndWait(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void PutOnShelf(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Free(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -234,9 +243,14 @@ class HandleStore {
   std::deque<Record> records_ ABSL_GUARDED_BY(mutex_);
   std::vector<Record*> free_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Shelf>> shelves_ ABSL_GUARDED_BY(mutex_);
+  int held_back_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_version_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t next_created_ ABSL_GUARDED_BY(mutex_) = 0;
-  Counts counts_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_created_ ABSL_GUARDED_BY(mutex_) = 1;
+
+  Counter reused_;
+  Counter parked_total_;
+  Counter parked_now_;
+  Counter leased_now_;
 };
 
 }  // namespace hip_stream_pool

@@ -34,20 +34,34 @@ absl::StatusCode CodeOf(hipError_t error) {
   }
 }
 
-absl::Status Failure(HipResult result, absl::string_view arguments) {
-  if (result.call == nullptr) {
-    return result.error == kNoHipAnyMore.error
-               ? NoHipAnyMore()
-               : absl::FailedPreconditionError(
-                     "the stream is in a stream capture, which this would "
-                     "break");
+absl::Status Refusal(hipError_t error) {
+  switch (error) {
+    case kNoHipAnyMore.error:
+      return NoHipAnyMore();
+    case kNoSuchStream.error:
+      return absl::FailedPreconditionError(
+          "the stream does not exist any more: its device was reset");
+    default:
+      return absl::FailedPreconditionError(
+          "the stream is in a stream capture, which this would break");
   }
+}
+
+absl::string_view InWords(hipError_t error) {
+  return error == hipErrorContextIsDestroyed
+             ? ": HIP does not know this stream, or it is another device's"
+             : "";
+}
+
+absl::Status Failure(HipResult result, absl::string_view arguments) {
+  if (result.call == nullptr) return Refusal(result.error);
   HipCallGuard guard;
   const char* name =
       guard.may_call() ? hipGetErrorName(result.error) : "an error";
-  return absl::Status(CodeOf(result.error),
-                      absl::StrCat(result.call, "(", arguments, "): ", name,
-                                   " (", static_cast<int>(result.error), ")"));
+  return absl::Status(
+      CodeOf(result.error),
+      absl::StrCat(result.call, "(", arguments, "): ", name, " (",
+                   static_cast<int>(result.error), ")", InWords(result.error)));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What HIP, or the library in its place, answered, and the absl::Status that
-// says so to the caller.
+// Result of a HIP call, or a refusal made before calling HIP; and the
+// absl::Status that tells the caller.
 #ifndef HIP_STREAM_POOL_SRC_HIP_RESULT_H_
 #define HIP_STREAM_POOL_SRC_HIP_RESULT_H_
 
@@ -14,7 +14,7 @@ namespace hip_stream_pool {
 // What a HIP call answered, and which call it was. Small enough to be returned
 // in registers: bench/README.md has what that saves.
 struct HipResult {
-  const char* call = "";  // nullptr if the library itself says no: see below
+  const char* call = "";  // nullptr for a refusal: see below
   hipError_t error = hipSuccess;
 
   bool ok() const { return error == hipSuccess; }
@@ -25,6 +25,9 @@ constexpr HipResult kNoHipAnyMore{nullptr, hipErrorDeinitialized};
 
 // Where the stream takes part in a stream capture that the call would break.
 constexpr HipResult kInACapture{nullptr, hipErrorStreamCaptureUnsupported};
+
+// Where Invalidate has ended the stream's lease.
+constexpr HipResult kNoSuchStream{nullptr, hipErrorContextIsDestroyed};
 
 // Whether the error says that the stream named in the call does not exist.
 inline bool SaysNoSuchStream(hipError_t error) {

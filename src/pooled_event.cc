@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pooled_event.h"
 
-#include <utility>
-
 #include "devices.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
@@ -18,17 +16,18 @@ HipResult PooledEvent::RecordOn(HipScope& hip, hipStream_t stream) {
   HipResult result = GetDevices(&devices);
   if (!result.ok()) return result;
   DeviceEvents& pool = *devices->events[hip.device_ordinal()];
-  DeviceEvents::Ticket event;
+  const uint64_t resets = pool.resets();
+  hipEvent_t event = nullptr;
   result = pool.Take(hip, &event);
   if (!result.ok()) return result;
-  result = hip.Call("hipEventRecord",
-                    hipEventRecord(DeviceEvents::EventOf(event), stream));
+  result = hip.Call("hipEventRecord", hipEventRecord(event, stream));
   if (!result.ok()) {
-    pool.Destroy(hip, event);
+    DestroyEvent(hip, event);
     return result;
   }
   pool_ = &pool;
   event_ = event;
+  resets_ = resets;
   return result;
 }
 
@@ -39,7 +38,7 @@ HipResult PooledEvent::RecordOnAny(HipScope& hip, hipStream_t stream) {
     return finding.result();
   }
   HipResult result = RecordOn(hip, stream);
-  if (result.ok() && capturing) std::exchange(pool_, nullptr)->Forget(event_);
+  if (result.ok() && capturing) pool_ = nullptr;
   return result;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PooledEvent owns a HIP event of its device's pool, from its record on a
-// stream until it is destroyed; then the event goes back, with no HIP call and
-// whatever still waits for it.
+// stream until it is destroyed; then the event goes back, with no HIP call.
+// Waits that are enqueued for it stay good.
 #ifndef HIP_STREAM_POOL_SRC_POOLED_EVENT_H_
 #define HIP_STREAM_POOL_SRC_POOLED_EVENT_H_
+
+#include <cstdint>
 
 #include "device_events.h"
 #include "hip/hip_runtime_api.h"
@@ -33,17 +35,18 @@ class PooledEvent {
   HipResult LetWait(HipScope& hip, hipStream_t stream) const;
 
   // nullptr until the event is recorded.
-  hipEvent_t get() const { return DeviceEvents::EventOf(event_); }
+  hipEvent_t get() const { return event_; }
 
-  // Whether its device was reset, as far as the pool was told.
-  bool IsForgotten() const {
-    return pool_ != nullptr && pool_->IsForgotten(event_);
+  // Whether Invalidate has been called for its device since the record.
+  bool IsInvalidated() const {
+    return pool_ != nullptr && pool_->resets() != resets_;
   }
 
  private:
   // nullptr if there is nothing to give back: not recorded, or in a capture.
   DeviceEvents* pool_ = nullptr;
-  DeviceEvents::Ticket event_;
+  hipEvent_t event_ = nullptr;
+  uint64_t resets_ = 0;  // of the pool, at the record
 };
 
 }  // namespace hip_stream_pool

@@ -109,7 +109,7 @@ bool MayCallHip() {
 bool IsForkedChild() { return state.load() == State::kForkedChild; }
 
 // The order matters: either OnExit sees the call, or this sees OnExit.
-HipCallGuard::HipCallGuard() : count_(ThisThreadsCalls()) {
+HipCallGuard::HipCallGuard() noexcept : count_(ThisThreadsCalls()) {
   if (&count_ != &late_calls &&
       exit_brings_barrier.load(std::memory_order_relaxed)) {
     count_.calls.store(count_.calls.load(std::memory_order_relaxed) + 1,

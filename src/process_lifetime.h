@@ -28,7 +28,7 @@ struct CallCount;
 // go.
 class HipCallGuard {
  public:
-  HipCallGuard();
+  HipCallGuard() noexcept;
   ~HipCallGuard();
   HipCallGuard(const HipCallGuard&) = delete;
   HipCallGuard& operator=(const HipCallGuard&) = delete;

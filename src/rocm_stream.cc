@@ -8,7 +8,7 @@
 #include "devices.h"
 #include "hip_scope.h"
 #include "hip_version.h"
-#include "loan.h"
+#include "lease.h"
 #include "pooled_event.h"
 #include "process_lifetime.h"
 #include "stream_calls.h"
@@ -47,21 +47,28 @@ HipResult EnqueueHostCallback(HipScope& hip, hipStream_t stream,
 
 }  // namespace
 
-// Runs call(HipScope&) with the stream's device current.
+// Runs call(HipScope&) with the stream's device current, if the stream exists.
 template <typename Call>
 absl::Status RocmStream::CallHip(Call call) const {
   if (id_ == 0) return OwnsNothing();
+  if (IsInvalidated()) return ToStatus(kNoSuchStream);
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
+  if (result.ok()) result = CheckDevice(hip, handle_, device_ordinal_).result();
   if (result.ok()) result = call(hip);
   return ToStatus(hip.Close(result), device_ordinal_);
 }
 
+// Whether Invalidate has ended this lease; of an external stream nobody knows.
+bool RocmStream::IsInvalidated() const {
+  return lease_id_ != 0 && !IsLeased(device_ordinal_, handle_, lease_id_);
+}
+
 absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
-  uint64_t loan = 0;
-  absl::StatusOr<hipStream_t> handle = TakeLoan(key, &loan);
+  uint64_t lease = 0;
+  absl::StatusOr<hipStream_t> handle = AcquireStream(key, &lease);
   if (!handle.ok()) return handle.status();
-  return RocmStream(key.device_ordinal, *handle, loan);
+  return RocmStream(key.device_ordinal, *handle, lease);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
@@ -80,13 +87,13 @@ absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
   result = hip.Close(result);
   valid.Update(ToStatus(result, device_ordinal));
   if (!valid.ok()) return valid;
-  return RocmStream(device_ordinal, external, /*loan=*/0);
+  return RocmStream(device_ordinal, external, /*lease=*/0);
 }
 
-RocmStream::RocmStream(int device_ordinal, hipStream_t handle, uint64_t loan)
+RocmStream::RocmStream(int device_ordinal, hipStream_t handle, uint64_t lease)
     : device_ordinal_(device_ordinal),
       handle_(handle),
-      loan_(loan),
+      lease_id_(lease),
       id_(NextLeaseId()) {}
 
 RocmStream& RocmStream::operator=(RocmStream&& other) noexcept {
@@ -102,7 +109,7 @@ RocmStream::~RocmStream() {
 void RocmStream::Swap(RocmStream& other) noexcept {
   std::swap(device_ordinal_, other.device_ordinal_);
   std::swap(handle_, other.handle_);
-  std::swap(loan_, other.loan_);
+  std::swap(lease_id_, other.lease_id_);
   std::swap(id_, other.id_);
   std::swap(hooks_, other.hooks_);
   lease_ = other.lease_.exchange(lease_);
@@ -197,17 +204,18 @@ absl::Status RocmStream::Release() {
   const bool has_lease = released.lease_ != nullptr;
   const bool has_hooks = !released.hooks_.empty();
   if ((has_lease || has_hooks) && MayCallHip()) {
-    if (!released.is_borrowed() &&
-        IsLent(released.device_ordinal_, released.handle_, released.loan_)) {
-      // Events of the stream can be asked about as long as this lasts. What is
-      // in a capture can't be waited for; only hooks mind.
+    const bool exists = !released.IsInvalidated();
+    if (!released.is_borrowed() && exists) {
+      // Events of the stream can be asked about as long as this lasts. Waiting
+      // on a capturing stream fails. Report that only if hooks will run.
       const absl::Status waited = released.BlockHostUntilDone();
       if (has_hooks || !absl::IsFailedPrecondition(waited)) status = waited;
     }
     while (!released.hooks_.empty()) {
       auto hook = std::move(released.hooks_.back());
       released.hooks_.pop_back();
-      std::move(hook)(released.handle_);
+      // After a reset, HIP may have given the handle to another user.
+      std::move(hook)(exists ? released.handle_ : nullptr);
     }
   }
   const bool borrowed = released.is_borrowed();
@@ -217,9 +225,9 @@ absl::Status RocmStream::Release() {
   if (borrowed) return status;
   const bool lease_ends = lease != nullptr && MayCallHip();
   if (lease_ends) (*lease)->BeginToEnd();
-  status.Update(
-      EndLoan(released.device_ordinal_, released.handle_, released.loan_));
-  // If exit has begun meanwhile, nobody has waited for the work.
+  status.Update(ReturnStream(released.device_ordinal_, released.handle_,
+                             released.lease_id_));
+  // If exit has begun meanwhile, the work was not waited for.
   if (lease_ends && MayCallHip()) (*lease)->End(status);
   return status;
 }

@@ -27,6 +27,8 @@ bool SaysNothing(const HipResult& result) {
 
 }  // namespace
 
+// One for each thread that waits for the record, and shared with the event: a
+// thread that is cancelled while it waits leaves no pointer to its stack.
 class SequencingState::Waiter {
  public:
   void Wait() {
@@ -34,7 +36,6 @@ class SequencingState::Waiter {
     woken_up_.wait(lock, [this] { return woken_; });
   }
 
-  // Under the lock to the end: Wait then returns, and this may be destroyed.
   void Wake() {
     std::lock_guard<std::mutex> lock(mutex_);
     woken_ = true;
@@ -149,15 +150,11 @@ absl::Status SequencingState::error() {
 }
 
 bool SequencingState::Leave(Phase from, Phase to) {
-  if (phase_.load(std::memory_order_relaxed) != from) return false;
-  MutexLock lock(mutex_);
-  if (phase_.load(std::memory_order_relaxed) != from) return false;
-  phase_.store(to, std::memory_order_relaxed);
-  return true;
+  return phase_.compare_exchange_strong(from, to, std::memory_order_relaxed);
 }
 
 void SequencingState::Finish(Phase phase, const absl::Status& error) {
-  std::vector<Waiter*> waiters;
+  std::vector<std::shared_ptr<Waiter>> waiters;
   std::vector<Callback> callbacks;
   {
     MutexLock lock(mutex_);
@@ -166,47 +163,56 @@ void SequencingState::Finish(Phase phase, const absl::Status& error) {
     waiters.swap(waiters_);
     callbacks.swap(callbacks_);
   }
-  for (Waiter* waiter : waiters) waiter->Wake();
+  for (const auto& waiter : waiters) waiter->Wake();
   for (Callback& callback : callbacks) std::move(callback)(error);
 }
 
 absl::Status SequencingState::RecordNow(
     const RocmStream& producer,
-    absl::FunctionRef<HipResult(HipScope&)> enqueue) {
+    absl::FunctionRef<HipResult(HipScope&)> enqueue) noexcept {
   if (producer.id() == 0) return OwnsNothing();
+  if (producer.IsInvalidated()) return ToStatus(kNoSuchStream);
   device_ordinal_ = producer.device_ordinal();
   producer_ = producer.handle();
   producer_id_ = producer.id();
   lease_ = producer.Lease();
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
-  if (result.ok()) result = CheckNotCapturing(hip, producer.handle()).result();
+  if (result.ok()) {
+    result = CheckDevice(hip, producer_, device_ordinal_).result();
+  }
+  if (result.ok()) result = CheckNotCapturing(hip, producer_).result();
   if (result.ok()) result = enqueue(hip);
-  if (result.ok()) result = event_.RecordOn(hip, producer.handle());
+  if (result.ok()) result = event_.RecordOn(hip, producer_);
   return ToStatus(hip.Close(result), device_ordinal_);
 }
 
 absl::Status SequencingState::AwaitRecord() {
-  Waiter waiter;
+  std::shared_ptr<Waiter> waiter;
   {
     MutexLock lock(mutex_);
     if (IsOver(phase_.load(std::memory_order_relaxed))) return error_;
-    waiters_.push_back(&waiter);
+    waiter = waiters_.emplace_back(std::make_shared<Waiter>());
   }
-  waiter.Wait();
+  waiter->Wait();
   return error();
 }
 
 absl::Status SequencingState::EnqueueWait(const RocmStream& consumer) {
+  if (consumer.IsInvalidated()) return ToStatus(kNoSuchStream);
   HipScope hip(consumer.device_ordinal());
   HipResult result = hip.entered();
+  if (result.ok()) {
+    result =
+        CheckDevice(hip, consumer.handle(), consumer.device_ordinal()).result();
+  }
   if (result.ok()) result = event_.LetWait(hip, consumer.handle());
   return ToStatus(hip.Close(result), consumer.device_ordinal());
 }
 
 absl::Status SequencingState::Ask(const StreamLease::Use& lease,
                                   HipResult* answer) {
-  if (event_.IsForgotten()) {
+  if (event_.IsInvalidated()) {
     NoteOver(absl::FailedPreconditionError("the device was reset"));
     return absl::OkStatus();
   }
@@ -222,8 +228,16 @@ absl::Status SequencingState::Ask(const StreamLease::Use& lease,
   }
   HipScope hip(device_ordinal_);
   HipResult result = hip.entered();
-  // Asked about an event whose stream is in a capture by now, HIP ends that.
-  // Not that of others, for the default stream, which itself is in none.
+  if (result.ok()) {
+    const StreamFinding finding = CheckDevice(hip, producer_, device_ordinal_);
+    result = finding.result();
+    if (finding.verdict == StreamFinding::kGone) {
+      NoteOver(ToStatus(result, device_ordinal_));
+      return ToStatus(hip.Close(), device_ordinal_);
+    }
+  }
+  // Asked about an event whose stream is in a capture by now, HIP ends the
+  // capture. The default stream is in none, and asking about it ends none.
   if (result.ok() && producer_ != nullptr) {
     result = CheckNotCapturing(hip, producer_).result();
   }

@@ -45,6 +45,7 @@ HipResult ReadIdentity(HipScope& hip, hipStream_t stream, uint64_t* identity) {
 
 StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
                           int device_ordinal) {
+  if (IsSpecialStream(stream)) return {};
 #if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   hipDevice_t device = -1;
   StreamFinding finding = Judge(
@@ -54,8 +55,11 @@ StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
   }
   return finding;
 #else
-  (void)hip, (void)stream, (void)device_ordinal;
-  return {};
+  (void)device_ordinal;
+  // Of what tells, the one call that CUDA too allows in a capture.
+  int priority = 0;
+  return Judge(hip.Call("hipStreamGetPriority",
+                        hipStreamGetPriority(stream, &priority)));
 #endif
 }
 
@@ -76,7 +80,6 @@ absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream) {
         "the stream is of device ", device, ", not of ", device_ordinal));
   }
 #else
-  // Of what tells, the one call that CUDA too allows in a capture.
   int priority = 0;
   HipResult result =
       Note("hipStreamGetPriority", hipStreamGetPriority(stream, &priority));
@@ -94,9 +97,12 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
     finding.verdict = StreamFinding::kGone;
   }
   return finding;
-#else
+#elif HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
   (void)identity;
   return CheckDevice(hip, stream, device_ordinal);
+#else
+  (void)hip, (void)stream, (void)device_ordinal, (void)identity;
+  return {};
 #endif
 }
 

@@ -27,8 +27,11 @@ struct StreamFinding {
   StreamFinding(Verdict verdict, HipResult result)
       : call(result.call), error(result.error), verdict(verdict) {}
 
-  // Of the call that gave the verdict; kInACapture if that is kCapturing.
-  HipResult result() const { return {call, error}; }
+  // Of the call that gave the verdict; kInACapture if that is kCapturing. One
+  // error for kGone, whichever HIP gave.
+  HipResult result() const {
+    return {call, verdict == kGone ? hipErrorContextIsDestroyed : error};
+  }
 
   const char* call = "";
   hipError_t error = hipSuccess;
@@ -58,15 +61,18 @@ StreamFinding CheckIdentity(HipScope& hip, hipStream_t stream,
 StreamFinding CheckMayBeAsked(HipScope& hip, hipStream_t stream,
                               int device_ordinal, uint64_t identity);
 
-// Whether the stream exists and is the device's, of whatever identity; as far
-// as HIP can tell.
+// Whether the stream exists and, from HIP 5.6 on, whether it is the device's;
+// of whatever identity. One HIP call that every version answers for a stream
+// that does not exist; none for a special stream. Must come before any call for
+// a stream that may have been destroyed: HIP 5.2's hipEventRecord crashes for
+// one, HIP 5.7's hipMemcpyAsync, most of 7.0's calls.
 StreamFinding CheckDevice(HipScope& hip, hipStream_t stream,
                           int device_ordinal);
 
-// OK if a caller's stream exists and is the device's, as far as HIP can tell:
-// before 5.6 it can't tell the device. The legacy stream's value (1) is
-// refused: nullptr means the same, and no version of HIP dereferences that.
-// One HIP call, none for a special stream.
+// OK if a caller's stream exists and is the device's; before 5.6, HIP can't
+// tell the device. The legacy stream's value (1) is refused: nullptr means the
+// same, and no version of HIP dereferences that. One HIP call, none for a
+// special stream.
 absl::Status CheckCallersStream(int device_ordinal, hipStream_t stream);
 
 // Whether the stream takes no part in a capture. Its result says so too.
@@ -76,8 +82,8 @@ StreamFinding CheckNotCapturing(HipScope& hip, hipStream_t stream);
 // a capture must not be asked: that would invalidate the capture.
 StreamFinding CheckIdle(HipScope& hip, hipStream_t stream);
 
-// Likewise, but bears with a stream that is busy for a moment: HIP puts a
-// marker on each stream, used or not, when anyone synchronizes the device.
+// Like CheckIdle, but retries a few times: HIP puts a marker on each stream,
+// used or not, when a thread synchronizes the device.
 StreamFinding CheckIdleSoon(HipScope& hip, hipStream_t stream);
 
 // Waits for the work of a stream that CheckIdle found busy.

@@ -111,6 +111,7 @@ absl::Status StreamContext::AddLibrary(
     return absl::InvalidArgumentError(
         absl::StrCat(name, " comes without a function to set its stream"));
   }
+  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
   CurrentDevice device(internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
   Library library{std::move(name), std::move(set_stream), std::nullopt};
@@ -172,6 +173,7 @@ absl::Status StreamContext::RunAsync(
 // exceptions too, ends the binding again.
 absl::StatusOr<ExternalStreamScope> StreamContext::Bind(
     std::optional<hipStream_t> external) {
+  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
   bindings_.push_back({next_binding_, external});
   ExternalStreamScope scope(this, next_binding_++);
   for (Library& library : libraries_) {
@@ -188,7 +190,11 @@ absl::Status StreamContext::Unbind(uint64_t binding) {
   // Where HIP can't be called, neither can the libraries.
   if (!MayCallHip()) return absl::OkStatus();
   absl::Status restored;
-  for (Library& library : libraries_) restored.Update(library.Set(stream()));
+  // After a reset, HIP may have given the internal handle to another user.
+  const bool exists = has_external_stream() || !internal_.IsInvalidated();
+  for (Library& library : libraries_) {
+    restored.Update(library.Set(exists ? stream() : nullptr));
+  }
   if (!restored.ok()) {
     for (Library& library : libraries_) library.set_to.reset();
   }
@@ -208,6 +214,7 @@ absl::Status StreamContext::Library::Set(hipStream_t stream) {
 
 absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
                                   hipStream_t then) const {
+  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
   if (first == then) return absl::OkStatus();
   const int device_ordinal = internal_.device_ordinal();
   HipScope hip(device_ordinal);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "device_streams.h"
 #include "hip_version.h"
 #include "pool_test.h"
 
@@ -312,25 +313,55 @@ TEST_F(CreateStreamTest, AStreamDestroyedBehindThePoolsBackIsReported) {
 }
 
 TEST_F(CreateStreamTest, AfterAResetTheOldOwnersDestroyTakesNobodysStream) {
-  for (bool invalidate : {true, false}) {
+  hip.ReuseHandles();
+  std::vector<hipStream_t> old;
+  for (int i = 0; i < 3; ++i) old.push_back(Create({}));
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  std::vector<hipStream_t> owned;
+  for (int i = 0; i < 3; ++i) owned.push_back(Create({}));
+  for (hipStream_t stream : old) Destroy(stream);
+  for (int i = 0; i < 6; ++i) owned.push_back(Create({}));
+  for (hipStream_t stream : owned) EXPECT_TRUE(hip.IsLive(stream));
+  std::sort(owned.begin(), owned.end());
+  EXPECT_EQ(std::unique(owned.begin(), owned.end()), owned.end());
+  EXPECT_EQ(Stats().leased_now, 9);
+  for (hipStream_t stream : owned) Destroy(stream);
+  EXPECT_EQ(hip.LiveStreams(), Stats().parked_now);
+}
+
+TEST_F(CreateStreamTest, AResetWithoutInvalidateLeavesAValueToItsNewOwner) {
+  hip.ReuseHandles();
+  hipStream_t old = Create({});
+  hip.ResetDevice(0);
+  hipStream_t owned = Create({});
+  ASSERT_EQ(owned, old);
+  EXPECT_EQ(Stats().dropped_stale, 1);
+  EXPECT_EQ(Stats().leased_now, 1);
+  Destroy(owned);
+  EXPECT_EQ(Create({}), owned) << "nothing is held back";
+  EXPECT_EQ(hip.LiveStreams(), 1);
+}
+
+// HIP gives the value of a stream of device 0 to one of device 1.
+TEST_F(CreateStreamTest, AfterAResetTheOldOwnersDestroyTakesNoOtherDevices) {
+  for (bool the_other_is_foreign : {false, true}) {
     StartOver(Behavior::kHip52);
     hip.ReuseHandles();
-    std::vector<hipStream_t> old;
-    for (int i = 0; i < 3; ++i) old.push_back(Create({}));
+    hipStream_t old = Create({0});
     hip.ResetDevice(0);
-    if (invalidate) cache.Invalidate(0);
-    std::vector<hipStream_t> owned;
-    for (int i = 0; i < 3; ++i) owned.push_back(Create({}));
-    for (hipStream_t stream : old) {
-      EXPECT_TRUE(DestroyStream(0, stream).ok()) << "it died with the device";
+    cache.Invalidate(0);
+    hipStream_t other = Create({1});
+    ASSERT_EQ(other, old);
+    if (the_other_is_foreign) {
+      cache.SetMaxParkedPerKey(0);
+      Destroy(other, 1);
+      other = hip.CreateElsewhere(1, 0, 0);
+      ASSERT_EQ(other, old);
     }
-    for (int i = 0; i < 6; ++i) owned.push_back(Create({}));
-    for (hipStream_t stream : owned) EXPECT_TRUE(hip.IsLive(stream));
-    std::sort(owned.begin(), owned.end());
-    EXPECT_EQ(std::unique(owned.begin(), owned.end()), owned.end());
-    EXPECT_EQ(Stats().leased_now, 9);
-    for (hipStream_t stream : owned) Destroy(stream);
-    EXPECT_EQ(hip.LiveStreams(), Stats().parked_now);
+    Destroy(old, 0);
+    EXPECT_TRUE(hip.IsLive(other));
+    Destroy(other, 1);
   }
 }
 
@@ -348,10 +379,72 @@ TEST_F(CreateStreamTest, ResetsWhoseOwnersDestroyNothingCostNoMoreEachTime) {
 
 TEST_F(CreateStreamTest, StreamsThatAreAlwaysDestroyedElsewhereDoNotPileUp) {
   hip.ReuseHandles();
-  for (int i = 0; i < 400; ++i) hip.DestroyElsewhere(Create({}));
-  EXPECT_LE(hip.LiveStreams(), 128);
-  ASSERT_TRUE(cache.TrimAll().ok());
-  EXPECT_EQ(hip.LiveStreams(), 0);
+  for (int i = 0; i < 400; ++i) {
+    hipStream_t stream = Create({});
+    EXPECT_EQ(hip.LiveStreams(), 1);
+    hip.DestroyElsewhere(stream);
+  }
+  EXPECT_LE(Stats().leased_now, 1);
+}
+
+TEST_F(CreateStreamTest, ATrimEndsNoCapture) {
+  hipStream_t captured = Parked();
+  hip.SetCaptureStatus(captured, hipStreamCaptureStatusActive);
+  hipStream_t idle = Create({});
+  ASSERT_NE(idle, captured);
+  Destroy(idle);
+  EXPECT_THAT(cache.TrimAll(), IsFailedPrecondition());
+  EXPECT_TRUE(hip.IsLive(captured));
+  EXPECT_FALSE(hip.IsLive(idle));
+  EXPECT_EQ(Stats().parked_now, 1);
+  hip.SetCaptureStatus(captured, hipStreamCaptureStatusNone);
+  EXPECT_EQ(Create({}), captured) << "its capture has ended";
+}
+
+// HIP 5: a query of a blocking stream waits for the null stream.
+TEST_F(CreateStreamTest, OnHip5ABlockingStreamIsLeasedWithoutAQuery) {
+  const AllStreams all;
+  for (unsigned int flags : {hipStreamDefault, hipStreamNonBlocking}) {
+    for (int version : {50731921, 60000000}) {
+      StartOver(Behavior::kHip57);
+      DeviceStreams streams(0, all, version);
+      uint64_t lease = 0;
+      hipStream_t stream = *streams.Create({0, flags, 0}, &lease);
+      ASSERT_TRUE(streams.Destroy(stream, 1, lease)->ok());
+      hip.ClearCalls();
+      hip.SetBusy(stream);
+      const bool may_query =
+          flags == hipStreamNonBlocking || version == 60000000;
+      EXPECT_EQ(*streams.Create({0, flags, 0}, &lease) == stream, !may_query);
+      EXPECT_EQ(hip.Count("hipStreamQuery") != 0, may_query);
+    }
+  }
+}
+
+TEST_F(CreateStreamTest, OnHip5ABlockingStreamThatIsCapturedOrGoneIsNotLeased) {
+  const AllStreams all;
+  for (bool is_gone : {false, true}) {
+    StartOver(Behavior::kHip52);
+    DeviceStreams streams(0, all, 50221153);
+    uint64_t lease = 0;
+    hipStream_t stream = *streams.Create({}, &lease);
+    ASSERT_TRUE(streams.Destroy(stream, 1, lease)->ok());
+    if (is_gone) {
+      hip.DestroyElsewhere(stream);
+    } else {
+      hip.SetCaptureStatus(stream, hipStreamCaptureStatusActive);
+    }
+    EXPECT_NE(*streams.Create({}, &lease), stream);
+  }
+}
+
+TEST_F(CreateStreamTest, ADeviceIsAskedOnceForItsPriorities) {
+  const AllStreams all;
+  hip.SetPriorityRange(0, 0);
+  DeviceStreams streams(0, all, 60000000);
+  uint64_t lease = 0;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(streams.Create({}, &lease).ok());
+  EXPECT_EQ(hip.Count("hipDeviceGetStreamPriorityRange"), 1);
 }
 
 TEST_F(CreateStreamTest, TrimFreesWhatIsHeldBackToo) {
@@ -449,14 +542,13 @@ TEST_F(CreateStreamTest, AStreamThatCannotBeDestroyedIsAbandonedAndReported) {
   EXPECT_EQ(hip.Count("hipStreamDestroy"), 1) << "never tried again";
 }
 
-TEST_F(CreateStreamTest, WithTheDeviceOutOfReachAStreamIsKeptForTrim) {
+TEST_F(CreateStreamTest, AStreamThatCannotBeCheckedIsDestroyed) {
   hipStream_t stream = Create({});
   hip.Fail("hipSetDevice", hipErrorInvalidDevice);
-  EXPECT_FALSE(DestroyStream(0, stream).ok());
-  EXPECT_TRUE(hip.IsLive(stream));
-  EXPECT_NE(Create({}), stream) << "nobody has shown that it is idle";
-  ASSERT_TRUE(cache.Trim(0).ok());
+  EXPECT_THAT(DestroyStream(0, stream), IsInvalidArgument());
   EXPECT_FALSE(hip.IsLive(stream));
+  EXPECT_EQ(Stats().refused_error, 1);
+  EXPECT_EQ(Stats().leased_now, 0);
 }
 
 TEST_F(CreateStreamTest, IfTheCallersDeviceIsLostAStreamIsNot) {
@@ -502,7 +594,7 @@ TEST_F(CreateStreamTest, AParkedStreamThatSomeoneCapturesHoldsUpNoOther) {
   hip.SetCaptureStatus(captured, hipStreamCaptureStatusActive);
   EXPECT_EQ(Create({}), other);
   EXPECT_NE(Create({}), captured);
-  EXPECT_EQ(Stats().dropped_stale, 1);
+  EXPECT_TRUE(hip.IsLive(captured));
 }
 
 TEST_F(CreateStreamTest, LeavesNoErrorBehind) {
@@ -568,12 +660,15 @@ TEST_F(CreateStreamTest, ASecondDestroyOfADestroyedStreamTouchesNothing) {
   EXPECT_THAT(DestroyStream(0, stream), IsFailedPrecondition());
 }
 
+#endif
+
 TEST_F(CreateStreamTest, AForeignStreamOfAnotherDeviceIsRefused) {
   hipStream_t foreign = hip.CreateElsewhere(1, 0, 0);
   EXPECT_THAT(DestroyStream(0, foreign), IsInvalidArgument());
   EXPECT_TRUE(hip.IsLive(foreign));
+  Destroy(foreign, 1);
+  EXPECT_FALSE(hip.IsLive(foreign));
 }
-#endif
 
 }  // namespace
 }  // namespace hip_stream_pool

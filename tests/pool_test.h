@@ -30,7 +30,7 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
     EXPECT_EQ(scripted_hip::CurrentDevice(), kCallersDevice);
     EXPECT_EQ(scripted_hip::CurrentMode(), hipStreamCaptureModeGlobal);
     hip.SetLockProbe(nullptr);
-    hip.Reset();
+    Reset();
   }
 
   void StartOver(scripted_hip::Behavior behavior) {
@@ -57,10 +57,10 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
 
   // Waits where a lock of the pool is held while HIP is called: see LockProbe.
   void TakeEveryLock() {
-    (void)cache.GetStats();
     Devices* devices = KnownDevices();
     if (devices == nullptr) return;
-    for (const auto& events : devices->events) events->GiveBack({});
+    for (const auto& streams : devices->streams) (void)streams->Has(nullptr);
+    for (const auto& events : devices->events) (void)events->parked();
   }
 
   // A stream of device 0 that is parked.

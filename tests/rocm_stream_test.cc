@@ -365,5 +365,57 @@ TEST_F(RocmStreamTest, ReleaseReportsAFailedWaitAndGivesTheHandleBack) {
   EXPECT_EQ(Stats().leased_now, 0);
 }
 
+// Each call, of a stream that is gone.
+void ExpectFailedPrecondition(const RocmStream& gone, const RocmStream& other) {
+  EXPECT_THAT(gone.IsIdle().status(), IsFailedPrecondition());
+  EXPECT_THAT(gone.BlockHostUntilDone(), IsFailedPrecondition());
+  EXPECT_THAT(gone.RecordEvent(nullptr), IsFailedPrecondition());
+  EXPECT_THAT(gone.WaitFor(nullptr), IsFailedPrecondition());
+  EXPECT_THAT(gone.WaitFor(other), IsFailedPrecondition());
+  EXPECT_THAT(other.WaitFor(gone), IsFailedPrecondition());
+  EXPECT_THAT(gone.DoHostCallback([] { FAIL(); }), IsFailedPrecondition());
+}
+
+TEST_F(RocmStreamTest, AStreamThatIsGoneIsAFailedPreconditionEverywhere) {
+  for (Behavior behavior :
+       {Behavior::kHip52, Behavior::kHip57, Behavior::kHip62}) {
+    for (bool reset : {false, true}) {
+      StartOver(behavior);
+      RocmStream other = MakeStream({1});
+      RocmStream gone = MakeStream();
+      if (reset) {
+        hip.ResetDevice(0);
+        cache.Invalidate(0);
+      } else {
+        hip.DestroyElsewhere(gone.handle());
+      }
+      hip.ClearCalls();
+      ExpectFailedPrecondition(gone, other);
+      EXPECT_EQ(hip.Count("hipEventRecord"), 1)
+          << "on the other; HIP 5.2 crashes for one that is gone";
+      EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+      EXPECT_EQ(gone.Release().code(),
+                reset ? absl::StatusCode::kOk
+                      : absl::StatusCode::kFailedPrecondition);
+    }
+  }
+}
+
+TEST_F(RocmStreamTest, AfterAResetHooksRunWithoutTheHandle) {
+  hip.ReuseHandles();
+  RocmStream stream = MakeStream();
+  const hipStream_t handle = stream.handle();
+  std::vector<hipStream_t> seen;
+  stream.OnRelease([&](hipStream_t given) { seen.push_back(given); });
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  RocmStream of_another_device = MakeStream({1});
+  ASSERT_EQ(of_another_device.handle(), handle) << "it is another's now";
+  hip.SetBusy(handle);
+  EXPECT_TRUE(stream.Release().ok());
+  EXPECT_THAT(seen, ElementsAre(nullptr));
+  EXPECT_TRUE(hip.Look(handle).busy) << "nobody has waited for it";
+}
+
 }  // namespace
 }  // namespace hip_stream_pool

@@ -16,7 +16,17 @@ class ScriptedPool {
   // the device and give this one back.
   static constexpr int kCallersDevice = 3;
 
+  // The pool keeps its events when a device is reset, as HIP does; but not when
+  // the scripted HIP starts over.
+  void Reset() {
+    hip.FailNothing();
+    hip.SetGlobalCapture(false);
+    (void)cache.TrimAll();
+    hip.Reset(kDevices, scripted_hip::Behavior::kHip52);
+  }
+
   void StartOver(scripted_hip::Behavior behavior) {
+    Reset();
     hip.Reset(kDevices, behavior);
     for (int i = 0; i < kDevices; ++i) cache.Invalidate(i);
     cache.SetMaxParkedPerKey(32);

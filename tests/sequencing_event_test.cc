@@ -320,6 +320,43 @@ TEST_F(SequencingEventTest, AResetFailsTheEventsThatWereNotComplete) {
       << "nobody knows whether its work was done by then";
 }
 
+TEST_F(SequencingEventTest, AnEventThatIsNotRecordedBeforeAResetCanBeAfterIt) {
+  for (Behavior behavior : {Behavior::kHip52, Behavior::kHip62}) {
+    StartOver(behavior);
+    const RocmStream old = MakeStream();
+    auto event = SequencingEvent::Create();
+    auto on_the_old_stream = SequencingEvent::Create();
+    hip.ResetDevice(0);
+    cache.Invalidate(0);
+    EXPECT_EQ(event->TryIsComplete(), std::nullopt);
+    const RocmStream producer = MakeStream();
+    hip.SetBusy(producer.handle());
+    EXPECT_TRUE(event->RecordOn(producer).ok());
+    EXPECT_TRUE(event->WaitOn(MakeStream({1, 0, 0})).ok());
+    hip.ClearCalls();
+    EXPECT_THAT(on_the_old_stream->RecordOn(old), IsFailedPrecondition());
+    EXPECT_THAT(event->WaitOn(old), IsFailedPrecondition());
+    EXPECT_EQ(hip.Count("hipEventRecord"), 0) << "HIP 5.2 crashes";
+    EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+    EXPECT_THAT(on_the_old_stream->WaitOn(producer), IsFailedPrecondition());
+  }
+}
+
+TEST_F(SequencingEventTest, AProducerThatWasDestroyedElsewhereFailsItsEvents) {
+  RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream({1, 0, 0});
+  auto event = SequencingEvent::Create();
+  ASSERT_TRUE(event->RecordOn(producer).ok());
+  auto later = SequencingEvent::Create();
+  hip.DestroyElsewhere(producer.handle());
+  hip.ClearCalls();
+  EXPECT_EQ(event->TryIsComplete(), true);
+  EXPECT_THAT(event->WaitOn(consumer), IsFailedPrecondition());
+  EXPECT_THAT(later->RecordOn(producer), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipEventQuery"), 0) << "HIP looks at the stream";
+  EXPECT_EQ(hip.Count("hipEventRecord"), 0);
+}
+
 TEST_F(SequencingEventTest, TheDefaultStreamsEventIsNoOtherCapturesMatter) {
   StartOver(Behavior::kHip57);
   const RocmStream null = *RocmStream::Borrow(0, nullptr);
@@ -734,17 +771,44 @@ TEST_F(SequencingEventTest, TrimDestroysWhatIsParkedAndNothingElse) {
   EXPECT_EQ(hip.LiveEvents(), 0);
 }
 
-TEST_F(SequencingEventTest, AnInvalidatedEventIsNotLentAgain) {
-  const RocmStream stream = MakeStream();
-  auto alive = SequencingEvent::Create();
-  ASSERT_TRUE(alive->RecordOn(stream).ok());
-  { ASSERT_TRUE(SequencingEvent::Create()->RecordOn(stream).ok()); }
-  cache.Invalidate(0);
-  hip.ClearCalls();
-  alive.reset();
-  EXPECT_THAT(hip.Calls(), IsEmpty());
-  ASSERT_TRUE(SequencingEvent::Create()->RecordOn(MakeStream()).ok());
-  EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 1);
+// HIP keeps its events when a device is reset.
+TEST_F(SequencingEventTest, AsManyEventsAreMadeAsAreInUseAtOnceResetsOrNot) {
+  for (int reset = 0; reset < 10; ++reset) {
+    const RocmStream stream = MakeStream();
+    for (int round = 0; round < 2; ++round) {
+      std::vector<std::shared_ptr<SequencingEvent>> events;
+      for (int i = 0; i < 3; ++i) {
+        events.push_back(SequencingEvent::Create());
+        ASSERT_TRUE(events.back()->RecordOn(stream).ok());
+      }
+      if (round == 0) continue;
+      hip.ResetDevice(0);
+      cache.Invalidate(0);
+    }
+  }
+  EXPECT_EQ(hip.Count("hipEventCreateWithFlags"), 3);
+  EXPECT_EQ(hip.LiveEvents(), 3);
+  ASSERT_TRUE(cache.TrimAll().ok());
+  EXPECT_EQ(hip.LiveEvents(), 0);
+}
+
+// A thread that is cancelled while it waits leaves no pointer to its stack.
+TEST_F(SequencingEventTest, AWaiterThatIsCancelledIsForgotten) {
+  const RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream({1, 0, 0});
+  auto event = SequencingEvent::Create();
+  std::atomic<bool> waits{false};
+  std::thread waiter([&] {
+    waits = true;
+    (void)event->WaitOn(consumer);
+    ADD_FAILURE() << "it was not cancelled";
+  });
+  while (!waits) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_EQ(pthread_cancel(waiter.native_handle()), 0);
+  waiter.join();
+  EXPECT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
 }
 
 TEST_F(SequencingEventTest, NoHipCallIsMadeWithTheEventsLockHeld) {

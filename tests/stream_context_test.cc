@@ -411,5 +411,31 @@ TEST_F(StreamContextTest, AContextThatGetsNoStreamIsNotCreated) {
   EXPECT_THAT(StreamContext::Create({0, 9, 0}).status(), IsInvalidArgument());
 }
 
+TEST_F(StreamContextTest, AfterAResetNothingRunsAndNoLibraryGetsTheOldHandle) {
+  ExternalStreamScope scope = Use(external);
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  hipStream_t callers = hip.CreateElsewhere(0, 0, 0);
+  EXPECT_TRUE(scope.Restore().ok());
+  EXPECT_EQ(a.stream, nullptr) << "the internal handle may be another's";
+  EXPECT_EQ(b.stream, nullptr);
+  const auto work = [](hipStream_t) -> absl::Status {
+    ADD_FAILURE() << "the work ran";
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(context->Run(work), IsFailedPrecondition());
+  EXPECT_THAT(context->RunAsync(callers, work), IsFailedPrecondition());
+  EXPECT_THAT(context->UseExternalStream(callers).status(),
+              IsFailedPrecondition());
+  EXPECT_THAT(context->WaitFor(callers), IsFailedPrecondition());
+  EXPECT_THAT(context->FinishOn(callers), IsFailedPrecondition());
+  EXPECT_THAT(context->AddLibrary("c",
+                                  [](hipStream_t) {
+                                    ADD_FAILURE() << "the library was set";
+                                    return absl::OkStatus();
+                                  }),
+              IsFailedPrecondition());
+}
+
 }  // namespace
 }  // namespace hip_stream_pool

@@ -13,11 +13,11 @@
 // members; the others need the caller to keep threads apart. Every HIP call is
 // made with the stream's device current, and the caller's given back. Errors,
 // each naming the HIP call:
-//   FailedPrecondition  this owns nothing (moved from, released); the call
-//                       would break a stream capture; HIP does not know the
-//                       stream or the event (from HIP 7.0 that is undefined
-//                       behavior), or it is another device's; the process
-//                       exits, or is a forked child
+//   FailedPrecondition  this owns nothing (moved from, released); the stream
+//                       was destroyed elsewhere, or its device was reset; HIP
+//                       does not know the event, or it is another device's; the
+//                       call would break a stream capture; the process exits,
+//                       or is a forked child
 //   InvalidArgument     no such device
 //   ResourceExhausted   the device is out of memory
 //   Internal            any other error of HIP
@@ -64,7 +64,7 @@ class RocmStream {
   // nullptr when this owns nothing, and for a borrowed default stream.
   hipStream_t handle() const { return handle_; }
   int device_ordinal() const { return device_ordinal_; }
-  bool is_borrowed() const { return id_ != 0 && loan_ == 0; }
+  bool is_borrowed() const { return id_ != 0 && lease_id_ == 0; }
 
   // Identifies this lease: unique in the process and never used again, unlike
   // the handle. 0 when this owns nothing.
@@ -96,8 +96,10 @@ class RocmStream {
   absl::Status DoHostCallback(absl::AnyInvocable<void() &&> callback) const;
 
   // Adds a hook that Release runs, after the stream's work is done and before
-  // the handle can be given to anyone else; the last added runs first. It may
-  // create and release other streams. The place to take the handle out of a
+  // the handle can be given to another user; the last added runs first. If the
+  // device was reset (see StreamHandleCache::Invalidate), the stream is gone
+  // and HIP may have given its handle away: the hook then runs with nullptr. It
+  // may create and release other streams. The place to take the handle out of a
   // library (rocBLAS, MIOpen ...) that was set to it. Dropped, not run, while
   // the process exits and in a forked child, where no handle is lent again, and
   // on a RocmStream that owns nothing.
@@ -113,17 +115,19 @@ class RocmStream {
 
  private:
   friend class SequencingState;
-  RocmStream(int device_ordinal, hipStream_t handle, uint64_t loan);
+  friend class StreamContext;
+  RocmStream(int device_ordinal, hipStream_t handle, uint64_t lease);
   void Swap(RocmStream& other) noexcept;
   template <typename Call>
   absl::Status CallHip(Call call) const;
   template <typename Call>
   absl::Status CallHipOutsideCapture(Call call) const;
   std::shared_ptr<StreamLease> Lease() const;
+  bool IsInvalidated() const;
 
   int device_ordinal_ = 0;
   hipStream_t handle_ = nullptr;
-  uint64_t loan_ = 0;  // which of the pool's loans; 0 if it is none
+  uint64_t lease_id_ = 0;  // the pool's; 0 if the stream is not of the pool
   uint64_t id_ = 0;
   std::vector<absl::AnyInvocable<void(hipStream_t) &&>> hooks_;
   // Made when somebody first asks for it.

@@ -15,6 +15,7 @@
 #define hipGetDeviceCount forwarded_hipGetDeviceCount
 #define hipGetErrorName forwarded_hipGetErrorName
 #define hipGetLastError forwarded_hipGetLastError
+#define hipRuntimeGetVersion forwarded_hipRuntimeGetVersion
 #define hipSetDevice forwarded_hipSetDevice
 #define hipStreamCreateWithPriority forwarded_hipStreamCreateWithPriority
 #define hipStreamDestroy forwarded_hipStreamDestroy

@@ -78,10 +78,10 @@ hipError_t Create(hipStream_t* stream, unsigned int flags, int priority,
   Devices* devices = nullptr;
   if (!GetDevicesWith(device, &devices).ok()) return next();
   const Stopwatch stopwatch;
-  uint64_t loan = 0;  // the program knows the handle alone
+  uint64_t lease = 0;  // the program knows the handle alone
   bool was_reused = false;
   absl::StatusOr<hipStream_t> made = devices->streams[device]->Create(
-      {device, flags, priority}, &loan, &was_reused);
+      {device, flags, priority}, &lease, &was_reused);
   if (!made.ok()) return next();
   Summary::Get().Add(was_reused ? Summary::kHit : Summary::kMiss, stopwatch);
   *stream = *made;

@@ -20,6 +20,7 @@
   DO(hipGetDevice, (int* device), (device))                                   \
   DO(hipGetDeviceCount, (int* count), (count))                                \
   DO(hipGetLastError, (), ())                                                 \
+  DO(hipRuntimeGetVersion, (int* version), (version))                         \
   DO(hipSetDevice, (int device), (device))                                    \
   DO(hipStreamCreateWithPriority,                                             \
      (hipStream_t * stream, unsigned int flags, int priority),                \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HIP's calls on devices, and what the library says of itself.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -18,6 +19,13 @@ hipError_t hipGetDeviceCount(int* count) {
   *count = 0;
   return WithCuda(
       [=](const CudaRuntime& cuda) { return cuda.cudaGetDeviceCount(count); });
+}
+
+// Of the HIP that this is built for; not below 6.0, since no query of a CUDA
+// stream waits for the null stream.
+hipError_t hipRuntimeGetVersion(int* version) {
+  *version = std::max(HIP_VERSION, 60000000);
+  return hipSuccess;
 }
 
 hipError_t hipGetDevice(int* device) {

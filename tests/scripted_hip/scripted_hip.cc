@@ -323,8 +323,14 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
         return by_id ? hipErrorInvalidHandle : hipErrorContextIsDestroyed;
       }
       entry = &found->second;
-      if (entry->device != thread.device && !by_id &&
-          strcmp(name, "hipStreamGetDevice") != 0) {
+      // What may be asked about a stream of any device.
+      const bool of_any_device = by_id ||
+                                 strcmp(name, "hipStreamGetDevice") == 0 ||
+                                 strcmp(name, "hipStreamGetPriority") == 0 ||
+                                 strcmp(name, "hipStreamIsCapturing") == 0 ||
+                                 strcmp(name, "hipStreamDestroy") == 0 ||
+                                 strcmp(name, "hipEventRecord") == 0;
+      if (entry->device != thread.device && !of_any_device) {
         fault("called with the wrong device current");
       }
     }
@@ -400,6 +406,12 @@ extern "C" {
 hipError_t hipGetDeviceCount(int* count) {
   return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
     *count = hip.devices;
+    return hipSuccess;
+  });
+}
+hipError_t hipRuntimeGetVersion(int* version) {
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
+    *version = hip.behavior == Behavior::kHip70 ? 70000000 : 60200000;
     return hipSuccess;
   });
 }
@@ -558,7 +570,8 @@ hipError_t hipEventDestroy(hipEvent_t event) {
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState& thread) {
     const auto found = hip.events.find(event);
-    if (found == hip.events.end() || found->second.device != thread.device) {
+    const int device = s == nullptr ? thread.device : s->device;
+    if (found == hip.events.end() || found->second.device != device) {
       return hipErrorInvalidHandle;
     }
     found->second.stream = stream;
