@@ -262,32 +262,35 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   };
   std::vector<int> values(parked);  // their addresses are the handles
   for (int i = 0; i < parked; ++i) {
-    HandleStore::Handle handle = &values[i];
-    store.Add(handle, kind(i), /*identity=*/0);
-    if (!park(handle)) return Fail(state, "a new handle was not parked");
+    HandleStore::Ticket made;
+    store.Add(&values[i], kind(i), /*identity=*/0, &made);
+    if (store.Park(made, kMostParked) != HandleStore::ParkResult::kParked) {
+      return Fail(state, "a new handle was not parked");
+    }
   }
   // All at a time, or as many one at a time.
-  std::vector<HandleStore::Handle> lent(order == Order::kAtOnce ? kBlock
-                                                                : parked);
+  std::vector<HandleStore::Handle> leased(order == Order::kAtOnce ? kBlock
+                                                                  : parked);
   bool ok = true;
-  const auto lend = [&](int i) {
+  const auto lease = [&](int i) {
     const HandleStore::Ticket ticket = store.Take(kind(i));
-    ok = ok && ticket && store.Confirm(ticket);
+    ok = ok && ticket && store.Lease(ticket, /*is_reuse=*/true) != 0;
     return ticket.handle();
   };
-  const int size = static_cast<int>(lent.size());
+  const int size = static_cast<int>(leased.size());
   const int rounds = std::max(1, kBlock / size);
   std::vector<double> times;
   for (auto _ : state) {
     const double seconds = Seconds([&] {
       for (int round = 0; round < rounds; ++round) {
         for (int i = 0; i < size; ++i) {
-          lent[i] = lend(i);
-          if (order == Order::kAtOnce) ok = park(lent[i]) && ok;
+          leased[i] = lease(i);
+          if (order == Order::kAtOnce) ok = park(leased[i]) && ok;
         }
         if (order == Order::kAtOnce) continue;
         for (int i = 0; i < size; ++i) {
-          ok = park(lent[order == Order::kFirstFirst ? i : size - 1 - i]) && ok;
+          ok = park(leased[order == Order::kFirstFirst ? i : size - 1 - i]) &&
+               ok;
         }
       }
     });
@@ -296,7 +299,7 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   }
   if (!ok || store.GetCounts().parked_now != parked ||
       store.GetCounts().reused != state.iterations() * rounds * size) {
-    return Fail(state, "not every handle was lent and parked again");
+    return Fail(state, "not every handle was leased and parked again");
   }
   state.counters["cycle"] = Median(times);
 }
@@ -304,7 +307,7 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
 Table::Section RegisterBooks() {
   Table::Section section;
   section.title =
-      "The books of a hit and a park alone (HandleStore), without HIP";
+      "The bookkeeping of a hit and a park alone (HandleStore), without HIP";
   section.headings = {"parked", "one at a time", "all in order",
                       "all in reverse"};
   const auto add = [&section](const std::string& name, int parked, int kinds) {

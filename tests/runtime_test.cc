@@ -16,7 +16,9 @@
 #include "hip_over_cuda/hip_over_cuda.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/rocm_stream.h"
+#include "hip_stream_pool/sequencing_event.h"
 #include "hip_stream_pool/stream_handle_cache.h"
+#include "hip_stream_pool/tracked_buffer.h"
 #include "simulated_hsa/simulated_hsa.h"
 #include "stream_testing.h"
 
@@ -230,6 +232,73 @@ TEST_F(RuntimeTest, AfterAResetTheOldOwnersDestroyTakesNobodysStream) {
   }
 }
 
+// Each call of a stream that was destroyed elsewhere, or with its device.
+TEST_F(RuntimeTest, AStreamThatIsGoneIsAFailedPreconditionEverywhere) {
+  for (bool reset : {false, true}) {
+    RocmStream other = MakeStream();
+    RocmStream gone = MakeStream({0, 1, 0});
+    RocmStream consumer = MakeStream();
+    if (reset) {
+      ASSERT_HIP(hipDeviceReset());
+      cache.Invalidate(0);
+      consumer = MakeStream();
+    } else {
+      ASSERT_HIP(hipStreamDestroy(gone.handle()));
+    }
+    hipEvent_t event = nullptr;
+    ASSERT_HIP(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+    auto sequencing = SequencingEvent::Create();
+    char memory[8] = {};
+    TrackedBuffer buffer(memory, sizeof(memory));
+    for (const absl::Status& status :
+         {gone.IsIdle().status(), gone.BlockHostUntilDone(),
+          gone.RecordEvent(event), gone.WaitFor(event), gone.WaitFor(consumer),
+          consumer.WaitFor(gone), gone.DoHostCallback([] { FAIL(); }),
+          sequencing->RecordOn(gone), sequencing->WaitOn(consumer),
+          CopyHostToDevice(buffer, memory, 8, gone).status()}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition)
+          << status << (reset ? ", after a reset" : ", destroyed elsewhere");
+    }
+    EXPECT_HIP(hipEventDestroy(event));
+    EXPECT_EQ(
+        gone.Release().code(),
+        reset ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition);
+    if (reset) {
+      EXPECT_TRUE(other.Release().ok());
+    }
+  }
+}
+
+TEST_F(RuntimeTest, AForeignStreamOfAnotherDeviceIsRefused) {
+  if (DeviceCount() < 2) GTEST_SKIP() << "needs two devices";
+  for (unsigned int flags : {hipStreamDefault, hipStreamNonBlocking}) {
+    hipStream_t foreign = nullptr;
+    ASSERT_HIP(hipStreamCreateWithFlags(&foreign, flags));
+    EXPECT_EQ(DestroyStream(1, foreign).code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_HIP(hipStreamQuery(foreign)) << "it was left alone";
+    EXPECT_TRUE(DestroyStream(0, foreign).ok());
+  }
+}
+
+// HIP 5 has a query of a blocking stream wait for the null stream.
+TEST_F(SimulatedRuntimeTest, ABusyNullStreamMakesNoMisses) {
+  void* memory = nullptr;
+  ASSERT_HIP(hipMalloc(&memory, 64));
+  hipStream_t stream = Create({});
+  ASSERT_HIP(hipMemsetAsync(memory, 1, 64, stream));
+  Destroy(stream);
+  {
+    HeldStreams hold({nullptr});
+    ASSERT_HIP(hipMemsetAsync(memory, 1, 64, nullptr));
+    EXPECT_EQ(hipStreamQuery(nullptr), hipErrorNotReady);
+    EXPECT_EQ(Create({}), stream);
+  }
+  EXPECT_HIP(hipDeviceSynchronize());
+  Destroy(stream);
+  EXPECT_HIP(hipFree(memory));
+}
+
 TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
   int least = 0;
   int greatest = 0;
@@ -247,7 +316,7 @@ TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
     EXPECT_EQ(read, priority);
     EXPECT_HIP(hipStreamSynchronize(owned.back()));
   }
-  // The pool waits for its owner. One of those may have its handle.
+  // One of those may have its handle, and would be destroyed in its place.
   if (std::find(owned.begin(), owned.end(), lent) == owned.end()) {
     (void)DestroyStream(0, lent);
   }
@@ -275,14 +344,15 @@ TEST_F(RuntimeTest, ABusyStreamIsWaitedFor) {
 }
 
 TEST_F(RuntimeTest, AStreamUsedAfterItsDestroyIsNotLent) {
-  hipStream_t stream = Create({});
+  const StreamKey key = {0, hipStreamNonBlocking, 0};
+  hipStream_t stream = Create(key);
   void* memory = nullptr;
   ASSERT_HIP(hipMalloc(&memory, 64));
   Destroy(stream);
   {
     HeldStreams hold({stream});
     ASSERT_HIP(hipMemsetAsync(memory, 1, 64, stream));
-    hipStream_t next = Create({});
+    hipStream_t next = Create(key);
     EXPECT_NE(next, stream);
     Destroy(next);
   }

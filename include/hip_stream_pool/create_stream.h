@@ -43,10 +43,17 @@ namespace hip_stream_pool {
 //
 // A stream that the pool did not create is destroyed and never parked.
 //
+// HIP 5.2 to 5.7: a query of a stream with hipStreamDefault waits for the null
+// stream. So this call waits for the null stream's work too, where
+// hipStreamDestroy does not; and CreateStream leases such a stream without a
+// query. From HIP 6.0 on neither is so.
+//
 // Errors that leave the stream as it was, still the caller's:
 //   InvalidArgument     no such device, another device's stream, or the null,
 //                       legacy or per-thread stream, which nobody may destroy
 //   FailedPrecondition  destroyed before: it is parked, or HIP does not know it
+//                       (an owner whose device was reset gets OK: see
+//                       StreamHandleCache::Invalidate)
 // After any other error the stream is gone for the caller. The message says
 // which HIP call failed; an error of the stream's own work, such as a failed
 // kernel, is reported here too. In a forked child and while the process exits

@@ -22,7 +22,9 @@
 //
 // Once the producer is released its work is done, so the event is complete;
 // what Release returned is then the event's error. After StreamHandleCache's
-// Invalidate, an event that was not complete has failed. No thread may begin a
+// Invalidate, an event that was recorded on that device and was not known to be
+// complete has failed; one that is not recorded yet can still be recorded, on a
+// stream that was created after it. No thread may begin a
 // stream capture on the producer or the consumer while another is in a call
 // here: HIP would end it.
 //
@@ -32,7 +34,8 @@
 //   the producer's      that of SetError; of the HIP call that recorded the
 //                       event; of the work, where HIP reports it; Cancelled if
 //                       the promise was dropped
-//   FailedPrecondition  a stream owns nothing; the producer or the consumer is
+//   FailedPrecondition  a stream owns nothing, or is gone (see RocmStream); the
+//                       producer or the consumer is
 //                       in a stream capture, which this would break; the
 //                       process exits, or is a forked child
 //   Internal            any other error of HIP

@@ -17,6 +17,11 @@
 //     return EnqueueModel(rocblas, stream);
 //   });
 //
+// If the device is reset (see StreamHandleCache::Invalidate), the internal
+// stream is gone: every call that needs it returns FailedPrecondition, and
+// libraries are set to nullptr where they would go back to it. Make a new
+// context.
+//
 // One thread at a time may use a context, through const members too; different
 // contexts are independent.
 #ifndef HIP_STREAM_POOL_STREAM_CONTEXT_H_

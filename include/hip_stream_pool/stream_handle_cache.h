@@ -17,6 +17,9 @@
 // makes no HIP call: CreateStream and Prewarm return FailedPrecondition and
 // everything else does nothing. What is parked then is left to the system.
 //
+// If the system has no memory for the pool's bookkeeping, the process ends
+// (std::terminate): no call throws half-way and loses a stream.
+//
 // A parked stream keeps the memory that HIP has for a stream (5 to 9 MiB) and
 // its share of a hardware queue. A shared library that links the pool should
 // call TrimAll before it is unloaded by dlclose.
@@ -48,9 +51,8 @@ struct StreamCacheStats {
   int64_t refused_foreign = 0;       // the pool did not create them
   int64_t refused_over_limit = 0;    // enough of the key were parked
   int64_t refused_key_mismatch = 0;  // they read another key than at creation
-  // Streams that turned out not to be fit to be used again: destroyed without
-  // the pool, forgotten by Invalidate while parked, or found failing or in a
-  // stream capture while parked.
+  // Streams that the pool had and can't use again: destroyed without the pool,
+  // forgotten by Invalidate while parked, or found failing while parked.
   int64_t dropped_stale = 0;
   // Streams whose hipStreamDestroy failed. Never tried again.
   int64_t abandoned = 0;
@@ -80,20 +82,25 @@ class StreamHandleCache {
   [[nodiscard]] absl::Status Prewarm(absl::Span<const StreamKey> keys);
 
   // Destroys what is parked for the device, or held back (see Invalidate), and
-  // the pool's own events. Returns the first error, after all have been tried.
+  // the pool's own events. A parked stream that somebody captures stays, since
+  // destroying it would end the capture: FailedPrecondition. Returns the first
+  // error, after all have been tried.
   [[nodiscard]] absl::Status Trim(int device_ordinal);
 
   // Trims every device.
   [[nodiscard]] absl::Status TrimAll();
 
-  // Forgets every stream of the device, parked or given out, without a HIP
-  // call: for after hipDeviceReset, which destroys them all. The release of a
-  // RocmStream that was given out before then does nothing and returns OK, and
-  // so does, until the next Invalidate, its owner's DestroyStream. That knows
-  // the handle alone: until it is called, a new stream to which HIP gives the
-  // same handle on that device is held back, not lent, and a stream with it
-  // that the pool did not create is not destroyed. A device that does not exist
-  // has nothing to forget.
+  // Forgets every stream of the device, parked or leased, without a HIP call:
+  // for after hipDeviceReset, which destroys them all. An owner may still
+  // return its stream: Release and, until the next Invalidate, DestroyStream
+  // then do nothing and return OK. DestroyStream knows the handle alone. So
+  // until it is called, a new stream to which HIP gives the same handle on that
+  // device is held back: it is not leased. A device that does not exist has
+  // nothing to forget. HIP keeps its events, and so does the pool.
+  //
+  // Without Invalidate, the pool learns of a reset only when HIP gives a handle
+  // again. The new stream then belongs to its new user. If the old owner calls
+  // DestroyStream with that handle, it takes the new user's stream.
   void Invalidate(int device_ordinal);
 
   // How many streams of one key may be parked: 32, or what the environment
