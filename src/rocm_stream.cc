@@ -198,7 +198,8 @@ void RocmStream::OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook) {
 
 absl::Status RocmStream::Release() {
   if (id_ == 0) return OwnsNothing();
-  // If a hook throws, the destructor of `released` does the rest.
+  // If a hook throws, or the thread is cancelled while it waits, the destructor
+  // of `released` does the rest.
   RocmStream released(std::move(*this));
   absl::Status status;
   const bool has_lease = released.lease_ != nullptr;
@@ -218,15 +219,17 @@ absl::Status RocmStream::Release() {
       std::move(hook)(exists ? released.handle_ : nullptr);
     }
   }
-  const bool borrowed = released.is_borrowed();
-  released.id_ = 0;
   const std::unique_ptr<std::shared_ptr<StreamLease>> lease(
       released.lease_.exchange(nullptr));
-  if (borrowed) return status;
+  if (released.is_borrowed()) {
+    released.id_ = 0;
+    return status;
+  }
   const bool lease_ends = lease != nullptr && MayCallHip();
   if (lease_ends) (*lease)->BeginToEnd();
   status.Update(ReturnStream(released.device_ordinal_, released.handle_,
                              released.lease_id_));
+  released.id_ = 0;
   // If exit has begun meanwhile, the work was not waited for.
   if (lease_ends && MayCallHip()) (*lease)->End(status);
   return status;
