@@ -31,6 +31,8 @@
 
 namespace {
 
+using hip_stream_pool::kHipCrashesOnDeadStreams;
+using hip_stream_pool::kHipCrashesWithoutAQueue;
 using simulated_hsa::Control;
 using simulated_hsa::Counters;
 using simulated_hsa::HardwareQueue;
@@ -540,7 +542,9 @@ TEST_F(SimulatedHsaTest, DeviceResetDestroysTheDevicesStreams) {
   EXPECT_GT(control_->ReadCounters().live_bytes, before.live_bytes);
   ASSERT_HIP(hipDeviceReset());
   EXPECT_EQ(control_->ReadCounters().live_bytes, before.live_bytes);
-  EXPECT_NE(hipStreamQuery(stream), hipSuccess);
+  if (!kHipCrashesOnDeadStreams) {
+    EXPECT_NE(hipStreamQuery(stream), hipSuccess);
+  }
   WarmUp(0);  // the device still works
 }
 
@@ -766,6 +770,7 @@ TEST_F(SimulatedHsaTest, MakingAndDroppingAQueueTakeTheModelsTime) {
 }
 
 TEST_F(SimulatedHsaTest, TheNthQueueCreationFailsOnce) {
+  if (kHipCrashesWithoutAQueue) GTEST_SKIP() << "this HIP crashes";
   WarmUp(0);
   const uint32_t mask[] = {1, 0};  // a queue each
   control_->FailQueueCreate(2);
@@ -779,6 +784,7 @@ TEST_F(SimulatedHsaTest, TheNthQueueCreationFailsOnce) {
 }
 
 TEST_F(SimulatedHsaTest, AllQueueCreationsFailUntilCleared) {
+  if (kHipCrashesWithoutAQueue) GTEST_SKIP() << "this HIP crashes";
   WarmUp(0);
   const uint32_t mask[] = {1, 0};
   hipStream_t stream;
