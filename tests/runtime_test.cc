@@ -361,6 +361,7 @@ TEST_F(RuntimeTest, AStreamUsedAfterItsDestroyIsNotLent) {
 }
 
 TEST_F(SimulatedRuntimeTest, OutOfMemoryIsResourceExhaustedAndPasses) {
+  if (kHipCrashesWithoutAQueue) GTEST_SKIP() << "this HIP crashes";
   // Not one of the parked streams' queues is free for a stream with a CU mask
   // or of another priority, so each of these needs memory of its own.
   Destroy(Create({}));

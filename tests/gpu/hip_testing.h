@@ -12,6 +12,12 @@
 
 namespace hip_stream_pool {
 
+// From HIP 7.0 on HIP crashes where it answered with an error before: when it
+// is asked about a stream that is gone, and when it gets no queue or no memory
+// for a new stream.
+inline constexpr bool kHipCrashesOnDeadStreams = HIP_VERSION >= 70000000;
+inline constexpr bool kHipCrashesWithoutAQueue = HIP_VERSION >= 70000000;
+
 inline int DeviceCount() {
   int count = 0;
   EXPECT_HIP(hipGetDeviceCount(&count));

@@ -64,10 +64,16 @@ inline constexpr int kCudaDevAttrMinor = 76;
            (cudaStream_t * stream, unsigned flags, int priority))            \
   FUNCTION(cudaStreamDestroy, (cudaStream_t stream))                         \
   FUNCTION(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph)) \
+  FUNCTION(cudaStreamGetAttribute,                                           \
+           (cudaStream_t stream, int attribute, void* value))                \
   FUNCTION(cudaStreamGetFlags, (cudaStream_t stream, unsigned* flags))       \
+  FUNCTION(cudaStreamGetId,                                                  \
+           (cudaStream_t stream, unsigned long long* id)) /* NOLINT */       \
   FUNCTION(cudaStreamGetPriority, (cudaStream_t stream, int* priority))      \
   FUNCTION(cudaStreamIsCapturing, (cudaStream_t stream, int* status))        \
   FUNCTION(cudaStreamQuery, (cudaStream_t stream))                           \
+  FUNCTION(cudaStreamSetAttribute,                                           \
+           (cudaStream_t stream, int attribute, const void* value))          \
   FUNCTION(cudaStreamSynchronize, (cudaStream_t stream))                     \
   FUNCTION(cudaStreamWaitEvent,                                              \
            (cudaStream_t stream, cudaEvent_t event, unsigned flags))         \

@@ -30,7 +30,9 @@ struct CUevent_st {
 struct CUstream_st {
   unsigned flags = 0;
   int priority = 0;
-  int capture = 0;  // none, active, invalidated
+  unsigned long long id = 0;       // NOLINT(google-runtime-int)
+  int synchronization_policy = 1;  // cudaSyncPolicyAuto
+  int capture = 0;                 // none, active, invalidated
   CUgraph_st* graph = nullptr;
   std::deque<std::function<void()>> work = {};  // the first may be running
   bool has_thread = false;
@@ -50,12 +52,14 @@ enum : cudaError_t {
   cudaErrorStreamCaptureUnsupported = 900,
 };
 constexpr int kGreatestPriority = -5;
+constexpr int kSynchronizationPolicy = 3;  // the one attribute
 
 // Outlives the threads, which go on until the process ends.
 struct Gpu {
   std::mutex mutex;  // of all there is
   std::condition_variable changed;
   std::set<CUstream_st*> streams;
+  unsigned long long last_id = 2;    // NOLINT(google-runtime-int)
   std::set<CUstream_st*> destroyed;  // and with a thread that still works
   std::mutex memory;                 // for one copy or fill at a time
   CUstream_st special_streams[3];    // the null, legacy and per-thread streams
@@ -216,6 +220,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags,
   if (flags > 1) return cudaErrorInvalidValue;
   *stream = new CUstream_st{flags, std::clamp(priority, kGreatestPriority, 0)};
   Lock lock(gpu.mutex);
+  (*stream)->id = ++gpu.last_id;
   gpu.streams.insert(*stream);
   return cudaSuccess;
 }
@@ -234,6 +239,29 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
 
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   *priority = Look(stream, Lock(gpu.mutex)).priority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetId(
+    cudaStream_t stream,
+    unsigned long long* id) {  // NOLINT(google-runtime-int)
+  *id = Look(stream, Lock(gpu.mutex)).id;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, int attribute,
+                                   void* value) {
+  if (attribute != kSynchronizationPolicy) return cudaErrorInvalidValue;
+  *static_cast<int*>(value) =
+      Look(stream, Lock(gpu.mutex)).synchronization_policy;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, int attribute,
+                                   const void* value) {
+  if (attribute != kSynchronizationPolicy) return cudaErrorInvalidValue;
+  Look(stream, Lock(gpu.mutex)).synchronization_policy =
+      *static_cast<const int*>(value);
   return cudaSuccess;
 }
 

@@ -146,4 +146,31 @@ hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
 }
 #endif
 
+#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+hipError_t hipStreamGetId(
+    hipStream_t stream,
+    unsigned long long* id) {  // NOLINT(google-runtime-int)
+  return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
+    return cuda.cudaStreamGetId(found, id);
+  });
+}
+#endif
+
+// CUDA has the same numbers and the same union.
+#if HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES
+hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID attribute,
+                                 hipStreamAttrValue* value) {
+  return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
+    return cuda.cudaStreamGetAttribute(found, attribute, value);
+  });
+}
+
+hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID attribute,
+                                 const hipStreamAttrValue* value) {
+  return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
+    return cuda.cudaStreamSetAttribute(found, attribute, value);
+  });
+}
+#endif
+
 }  // extern "C"

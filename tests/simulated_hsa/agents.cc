@@ -4,6 +4,7 @@
 
 #include <hsa/hsa_ext_amd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,27 @@ constexpr int kAgentInfoIommuSupport = 0xA110;        // HIP 5.7
 constexpr int kAgentInfoXccCount = 0xA111;            // HIP 6.0
 constexpr int kAgentInfoNearestCpu = 0xA113;          // HIP 6.1
 constexpr int kAgentInfoMemoryProperties = 0xA114;    // HIP 6.1
+constexpr int kAgentInfoAqlExtensions = 0xA115;       // HIP 7
+constexpr int kAgentInfoScratchLimitMax = 0xA116;     // HIP 7
+constexpr int kAgentInfoScratchLimit = 0xA117;        // HIP 7
+constexpr int kAgentInfoClockCounters = 0xA118;       // HIP 7
+
+constexpr uint64_t kTimestampFrequency = 100'000'000;
+
+// An hsa_amd_clock_counters_t.
+struct ClockCounters {
+  uint64_t gpu = 0;
+  uint64_t cpu = 0;
+  uint64_t system = 0;
+  uint64_t system_frequency = 0;
+};
+
+ClockCounters ReadClocks() {
+  const auto ns = static_cast<uint64_t>(
+      std::chrono::nanoseconds(Clock::now().time_since_epoch()).count());
+  constexpr uint64_t kNsPerTick = 1'000'000'000 / kTimestampFrequency;
+  return ClockCounters{ns / kNsPerTick, ns, ns, 1'000'000'000};
+}
 
 // Names have a fixed size of 64 bytes.
 hsa_status_t AnswerName(void* to, const char* name) {
@@ -118,7 +140,7 @@ hsa_status_t GetGpuInfo(int ordinal, int attribute, void* value) {
     case kAgentInfoMemoryAvailable:
       return Answer(value, uint64_t{60} << 30);
     case kAgentInfoTimestampFrequency:
-      return Answer(value, uint64_t{100'000'000});
+      return Answer(value, kTimestampFrequency);
     case kAgentInfoSdmaEngines:
       return Answer(value, uint32_t{2});
     case kAgentInfoSdmaXgmiEngines:
@@ -127,8 +149,13 @@ hsa_status_t GetGpuInfo(int ordinal, int attribute, void* value) {
     case kAgentInfoNearestCpu:
       return Answer(value, HostAgent());
     case kAgentInfoMemoryProperties:
-      std::memset(value, 0, 8);
-      return HSA_STATUS_SUCCESS;
+    case kAgentInfoAqlExtensions:
+      return Answer(value, uint64_t{0});  // bits: none
+    case kAgentInfoScratchLimitMax:
+    case kAgentInfoScratchLimit:
+      return Answer(value, uint64_t{1} << 30);
+    case kAgentInfoClockCounters:
+      return Answer(value, ReadClocks());
 
     // Without these two a GPU is not accepted.
     case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:

@@ -145,8 +145,9 @@ hsa_status_t hsa_amd_memory_async_copy_rect(
   return HSA_STATUS_SUCCESS;
 }
 
-// From HIP 5.7. HSA headers before interface version 1.2 do not declare these
-// two, nor the enumeration of the engine's number; it is passed as an int.
+// The first two are from HIP 5.7, the third is from HIP 7. HSA headers before
+// interface version 1.2 do not declare them, nor the enumeration of the
+// engine's number; it is passed as an int.
 extern "C" {
 
 hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t, hsa_agent_t,
@@ -165,6 +166,12 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(
     hsa_signal_t completion, hsa_amd_sdma_engine_id_t, bool) {
   return hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size,
                                    dependency_count, dependencies, completion);
+}
+
+hsa_status_t hsa_amd_memory_get_preferred_copy_engine(
+    hsa_agent_t to_agent, hsa_agent_t from_agent, uint32_t* engine_ids_mask) {
+  return hsa_amd_memory_copy_engine_status(to_agent, from_agent,
+                                           engine_ids_mask);
 }
 
 }  // extern "C"

@@ -39,34 +39,32 @@ void EventLoop::Cancel(Task* task) {
   forget();  // it may have posted itself while it ran
 }
 
-void EventLoop::Stop() {
-  std::thread thread;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!thread_.joinable()) return;
-    stopping_ = true;
-    wake_.notify_one();
-    thread.swap(thread_);
-  }
-  if (thread.get_id() == std::this_thread::get_id()) {
-    thread.detach();  // a callback shuts the runtime down
-  } else {
-    thread.join();
-  }
-}
+void EventLoop::Stop() { StopWithin(std::chrono::seconds(1)); }
 
 void EventLoop::StopForExit() {
-  bool leave_thread;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     exiting_ = true;
-    leave_thread = running_ != nullptr && thread_.joinable();
-    if (leave_thread) {
-      stopping_ = true;
-      thread_.detach();
-    }
   }
-  if (!leave_thread) Stop();
+  StopWithin(std::chrono::seconds(0));
+}
+
+void EventLoop::StopWithin(std::chrono::seconds patience) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  wake_.notify_one();
+  std::thread thread;
+  thread.swap(thread_);
+  // A callback may be what shuts the runtime down.
+  if (thread.get_id() == std::this_thread::get_id() ||
+      !finished_.wait_for(lock, patience,
+                          [this] { return running_ == nullptr; })) {
+    thread.detach();
+    return;
+  }
+  lock.unlock();
+  thread.join();
 }
 
 void EventLoop::StartLocked() {

@@ -57,14 +57,17 @@ class EventLoop {
   void Cancel(Task* task);
 
   // Stops the thread; tasks still posted stay. A later post starts a thread
-  // again.
+  // again. A thread that is inside a task for a second longer is left behind:
+  // the HIP runtime shuts down at the end of a process, and the callback that
+  // the thread is in may never return.
   void Stop();
 
   // The same when the process ends, except that nothing starts any more and
-  // that a thread inside a task is left behind instead of waited for.
+  // that a thread inside a task is left behind at once.
   void StopForExit();
 
  private:
+  void StopWithin(std::chrono::seconds patience);
   void StartLocked();
   void RunLoop();
   void SleepLocked(std::unique_lock<std::mutex>& lock);

@@ -4,6 +4,7 @@
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +18,14 @@
 #include "agents.h"
 #include "answer.h"
 #include "runtime.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SIMULATED_HSA_USES_MALLOC
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SIMULATED_HSA_USES_MALLOC
+#endif
+#endif
 
 namespace simulated_hsa {
 namespace {
@@ -51,6 +60,25 @@ uint32_t GlobalFlags(PoolKind kind) {
   }
   return 0;
 }
+
+// Memory that reads as zeros, so that a program whose kernels do nothing prints
+// the same in each run. Null if there is none. AddressSanitizer watches what is
+// from malloc only; elsewhere a page costs nothing until it is written.
+#if defined(SIMULATED_HSA_USES_MALLOC)
+void* NewPages(size_t size) {
+  const size_t whole = (size + kPageSize - 1) / kPageSize * kPageSize;
+  void* const pages = std::aligned_alloc(kPageSize, whole);
+  return pages == nullptr ? nullptr : std::memset(pages, 0, whole);
+}
+void FreePages(void* pages, size_t) { std::free(pages); }
+#else
+void* NewPages(size_t size) {
+  void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+void FreePages(void* pages, size_t size) { munmap(pages, size); }
+#endif
 
 struct Allocation {
   size_t size = 0;
@@ -172,8 +200,7 @@ hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool,
   if (runtime.settings().allocate_failure().ShouldFail()) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
-  *address = std::aligned_alloc(kPageSize,
-                                (size + kPageSize - 1) / kPageSize * kPageSize);
+  *address = simulated_hsa::NewPages(size);
   if (*address == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   Allocations::Get().Add(*address, Allocation{size, pool});
   runtime.counters().live_bytes += static_cast<int64_t>(size);
@@ -188,7 +215,7 @@ hsa_status_t hsa_amd_memory_pool_free(void* address) {
   const std::optional<Allocation> allocation =
       Allocations::Get().Remove(address);
   if (!allocation.has_value()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  std::free(address);
+  simulated_hsa::FreePages(address, allocation->size);
   runtime.counters().live_bytes -= static_cast<int64_t>(allocation->size);
   ++runtime.counters().frees;
   return HSA_STATUS_SUCCESS;

@@ -31,6 +31,8 @@
 
 namespace {
 
+using hip_stream_pool::kHipCrashesOnDeadStreams;
+using hip_stream_pool::kHipCrashesWithoutAQueue;
 using simulated_hsa::Control;
 using simulated_hsa::Counters;
 using simulated_hsa::HardwareQueue;
@@ -530,6 +532,133 @@ TEST_F(SimulatedHsaTest, MallocAsyncGivesMemoryThatCopiesReach) {
   EXPECT_EQ(back, bytes);
 }
 
+// Kernels do nothing, so what a program reads where one should have written
+// must not depend on what the memory was used for before.
+TEST_F(SimulatedHsaTest, NewMemoryReadsAsZeros) {
+  for (const Memory::Place place : {kDevice, kHost}) {
+    for (const size_t size : {size_t{100}, kMiB}) {
+      for (int i = 0; i < 3; ++i) {
+        const Memory memory(place, size);
+        EXPECT_EQ(ReadBack(memory.data(), size), std::vector<char>(size, 0));
+        ASSERT_HIP(hipMemset(memory.data(), 7, size));
+        ASSERT_HIP(hipDeviceSynchronize());
+      }
+    }
+  }
+}
+
+// HIP before 7 does not use these, and older headers do not declare them.
+template <typename... Parameters>
+int CallHsa(const char* name, Parameters... parameters) {
+  const auto function =
+      reinterpret_cast<int (*)(Parameters...)>(dlsym(RTLD_DEFAULT, name));
+  return function == nullptr ? -1 : function(parameters...);
+}
+
+class VirtualMemoryTest : public SimulatedHsaTest {
+ protected:
+  static constexpr size_t kAlignment = 2 * kMiB;
+
+  static char* Reserve(size_t size) {
+    void* address = nullptr;
+    EXPECT_EQ(CallHsa("hsa_amd_vmem_address_reserve_align", &address, size,
+                      uint64_t{0}, uint64_t{kAlignment}, uint64_t{0}),
+              0);
+    return static_cast<char*>(address);
+  }
+  static int Free(void* address, size_t size) {
+    return CallHsa("hsa_amd_vmem_address_free", address, size);
+  }
+  static int Create(size_t size, uint64_t* handle) {
+    return CallHsa("hsa_amd_vmem_handle_create", uint64_t{0}, size, 0,
+                   uint64_t{0}, handle);
+  }
+  static int Release(uint64_t handle) {
+    return CallHsa("hsa_amd_vmem_handle_release", handle);
+  }
+  static int Map(void* address, size_t size, uint64_t handle) {
+    return CallHsa("hsa_amd_vmem_map", address, size, size_t{0}, handle,
+                   uint64_t{0});
+  }
+  static int Unmap(void* address, size_t size) {
+    return CallHsa("hsa_amd_vmem_unmap", address, size);
+  }
+};
+
+TEST_F(VirtualMemoryTest, MemoryKeepsItsBytesFromOneAddressToTheNext) {
+  const Counters before = control_->ReadCounters();
+  char* const first = Reserve(2 * kMiB);
+  char* const second = Reserve(kMiB);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % kAlignment, 0u);
+  uint64_t handle = 0;
+  ASSERT_EQ(Create(kMiB, &handle), 0);
+  EXPECT_EQ(control_->ReadCounters().live_bytes,
+            before.live_bytes + static_cast<int64_t>(kMiB));
+  ASSERT_EQ(Map(first + kMiB, kMiB, handle), 0);
+  EXPECT_EQ(std::count(first + kMiB, first + 2 * kMiB, 0),
+            static_cast<int64_t>(kMiB));
+  std::fill_n(first + kMiB, kMiB, 5);
+  ASSERT_EQ(Unmap(first + kMiB, kMiB), 0);
+  ASSERT_EQ(Map(second, kMiB, handle), 0);
+  ASSERT_EQ(Release(handle), 0);
+  EXPECT_EQ(std::count(second, second + kMiB, 5), static_cast<int64_t>(kMiB));
+  ASSERT_EQ(Unmap(second, kMiB), 0);
+  EXPECT_EQ(control_->ReadCounters().live_bytes, before.live_bytes);
+  EXPECT_EQ(Free(first, 2 * kMiB), 0);
+  EXPECT_EQ(Free(second, kMiB), 0);
+}
+
+TEST_F(VirtualMemoryTest, AMappingKnowsItsHandleAndItsAccess) {
+  struct {
+    int permission;
+    uint64_t agent;
+  } access = {3, 2};  // HSA_ACCESS_PERMISSION_RW, the first GPU
+  char* const address = Reserve(kMiB);
+  uint64_t handle = 0, retained = 0;
+  ASSERT_EQ(Create(kMiB, &handle), 0);
+  ASSERT_EQ(Map(address, kMiB, handle), 0);
+  int permission = 0;
+  EXPECT_NE(CallHsa("hsa_amd_vmem_get_access", static_cast<void*>(address),
+                    &permission, access.agent),
+            0);
+  ASSERT_EQ(CallHsa("hsa_amd_vmem_set_access", static_cast<void*>(address),
+                    kMiB, &access, size_t{1}),
+            0);
+  ASSERT_EQ(CallHsa("hsa_amd_vmem_get_access", static_cast<void*>(address),
+                    &permission, access.agent),
+            0);
+  EXPECT_EQ(permission, access.permission);
+  ASSERT_EQ(Release(handle), 0);
+  ASSERT_EQ(CallHsa("hsa_amd_vmem_retain_alloc_handle", &retained,
+                    static_cast<void*>(address + 100)),
+            0);
+  EXPECT_EQ(retained, handle);
+  EXPECT_EQ(Release(retained), 0);
+  EXPECT_NE(Release(retained), 0);
+  EXPECT_EQ(Unmap(address, kMiB), 0);
+  EXPECT_EQ(Free(address, kMiB), 0);
+}
+
+TEST_F(VirtualMemoryTest, RefusesWhatDoesNotFit) {
+  char* const address = Reserve(kMiB);
+  uint64_t handle = 0;
+  control_->FailAllocate(1);
+  EXPECT_NE(Create(kMiB, &handle), 0);
+  ASSERT_EQ(Create(kMiB, &handle), 0);
+  EXPECT_NE(Map(address, kMiB / 2, handle), 0);
+  EXPECT_NE(Map(address + 4096, kMiB, handle), 0);
+  EXPECT_NE(Map(address, kMiB, handle + 1), 0);
+  ASSERT_EQ(Map(address, kMiB, handle), 0);
+  EXPECT_NE(Map(address, kMiB, handle), 0);
+  EXPECT_NE(Free(address, kMiB), 0);
+  EXPECT_NE(Unmap(address, kMiB / 2), 0);
+  EXPECT_EQ(Unmap(address, kMiB), 0);
+  EXPECT_NE(Unmap(address, kMiB), 0);
+  EXPECT_NE(Free(address, kMiB / 2), 0);
+  EXPECT_EQ(Free(address, kMiB), 0);
+  EXPECT_EQ(Release(handle), 0);
+}
+
 TEST_F(SimulatedHsaTest, DeviceResetDestroysTheDevicesStreams) {
   WarmUp(0);
   ASSERT_HIP(hipDeviceReset());
@@ -540,7 +669,9 @@ TEST_F(SimulatedHsaTest, DeviceResetDestroysTheDevicesStreams) {
   EXPECT_GT(control_->ReadCounters().live_bytes, before.live_bytes);
   ASSERT_HIP(hipDeviceReset());
   EXPECT_EQ(control_->ReadCounters().live_bytes, before.live_bytes);
-  EXPECT_NE(hipStreamQuery(stream), hipSuccess);
+  if (!kHipCrashesOnDeadStreams) {
+    EXPECT_NE(hipStreamQuery(stream), hipSuccess);
+  }
   WarmUp(0);  // the device still works
 }
 
@@ -766,6 +897,7 @@ TEST_F(SimulatedHsaTest, MakingAndDroppingAQueueTakeTheModelsTime) {
 }
 
 TEST_F(SimulatedHsaTest, TheNthQueueCreationFailsOnce) {
+  if (kHipCrashesWithoutAQueue) GTEST_SKIP() << "this HIP crashes";
   WarmUp(0);
   const uint32_t mask[] = {1, 0};  // a queue each
   control_->FailQueueCreate(2);
@@ -779,6 +911,7 @@ TEST_F(SimulatedHsaTest, TheNthQueueCreationFailsOnce) {
 }
 
 TEST_F(SimulatedHsaTest, AllQueueCreationsFailUntilCleared) {
+  if (kHipCrashesWithoutAQueue) GTEST_SKIP() << "this HIP crashes";
   WarmUp(0);
   const uint32_t mask[] = {1, 0};
   hipStream_t stream;

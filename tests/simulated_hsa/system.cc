@@ -21,6 +21,8 @@ using simulated_hsa::Runtime;
 
 namespace {
 
+constexpr int kSystemInfoVirtualMemory = 0x205;  // HIP 6.0
+
 // Kernel objects are host addresses.
 hsa_status_t QueryHostAddress(const void* device_address,
                               const void** host_address) {
@@ -63,6 +65,8 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
     case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
       return Answer(value, false);
+    case kSystemInfoVirtualMemory:
+      return Answer(value, true);
     default:
       return simulated_hsa::Unknown("system info", attribute);
   }
@@ -95,7 +99,17 @@ hsa_status_t hsa_amd_profiling_async_copy_enable(bool) {
   return HSA_STATUS_SUCCESS;  // every copy is timed
 }
 
-// From HIP 6.2; older headers do not declare it.
+// No event comes: memory faults and resets are not simulated.
+hsa_status_t hsa_amd_register_system_event_handler(
+    hsa_amd_system_event_callback_t, void*) {
+  return HSA_STATUS_SUCCESS;
+}
+
+// Older headers do not declare these: from HIP 6.2, and from HIP 7.
 extern "C" hsa_status_t hsa_amd_enable_logging(uint8_t*, void*) {
+  return HSA_STATUS_SUCCESS;
+}
+extern "C" hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t,
+                                                              size_t) {
   return HSA_STATUS_SUCCESS;
 }

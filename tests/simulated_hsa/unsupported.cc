@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry points that the HIP runtime links to and that are not simulated:
-// images, memory shared with other processes or graphics, virtual memory
-// management. They answer with an error, whatever the arguments.
+// images, files, memory shared with other processes or graphics. They answer
+// with an error, whatever the arguments.
 
 #include <hsa/hsa.h>
 
@@ -32,13 +32,11 @@ SIMULATED_HSA_UNSUPPORTED(hsa_amd_svm_attributes_set)
 SIMULATED_HSA_UNSUPPORTED(hsa_amd_svm_prefetch_async)
 
 // From HIP 6.0.
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_address_free)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_address_reserve)
 SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_export_shareable_handle)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_get_access)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_handle_create)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_handle_release)
 SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_import_shareable_handle)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_map)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_set_access)
-SIMULATED_HSA_UNSUPPORTED(hsa_amd_vmem_unmap)
+
+// From HIP 7.
+SIMULATED_HSA_UNSUPPORTED(hsa_amd_ais_file_read)
+SIMULATED_HSA_UNSUPPORTED(hsa_amd_ais_file_write)
+SIMULATED_HSA_UNSUPPORTED(hsa_amd_portable_export_dmabuf)
+SIMULATED_HSA_UNSUPPORTED(hsa_ext_sampler_create_v2)
