@@ -21,6 +21,7 @@ struct alignas(64) CallCount {
   std::atomic<int> calls{0};
   std::atomic<bool> taken{true};
   bool thread_is_watched = false;
+  int number = 0;  // of late_calls; else 1 and up
   CallCount* next = nullptr;
 };
 
@@ -68,7 +69,9 @@ CallCount& TakeCallCount() {
       return *count;
     }
   }
+  static std::atomic<int> last_number{0};
   auto* count = new CallCount;
+  count->number = ++last_number;
   count->next = head;
   while (!all_calls.compare_exchange_weak(count->next, count)) {
   }
@@ -103,6 +106,8 @@ void OnFork() { state.store(State::kForkedChild); }
 bool MayCallHip() {
   return state.load() == State::kRunning && !main_thread_ended;
 }
+
+int ThreadNumber() { return ThisThreadsCalls().number; }
 
 bool IsForkedChild() { return state.load() == State::kForkedChild; }
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "preload/real_hip.h"
@@ -51,7 +52,14 @@ LoadedObject* Choose(LoadedObjects& objects, LoadedObject* caller,
                      Function function) {
   LoadedObject* global = global_scope.DefinerOf(function, objects);
   if (caller != nullptr && caller >= objects.startup_end()) {
-    // References are bound when an object is loaded.
+    // What it has of the others that have HIP's names is the same one's.
+    LoadedObject* bound = std::find_if(
+        objects.self() + 1, objects.end(), [&](const LoadedObject& object) {
+          return object.functions[function] != nullptr &&
+                 caller->IsBoundTo(object);
+        });
+    if (bound != objects.end()) return bound;
+    // Else as the loader does it, when an object is loaded.
     if (global != nullptr && global < caller) return global;
     LoadedObject* found = FindInGroups(objects, caller, function);
     if (found != nullptr) return found;
@@ -182,18 +190,19 @@ void* FindInGroupsOf(const void* caller, Function function) {
   return found;
 }
 
-bool FindNextAtStartup(const void* caller, Function function, void** next) {
-  bool is_startups = false;
+bool FindNext(const void* caller, Function function, void** next) {
+  bool is_ahead = false;
   *next = nullptr;
   LoadedObjects::With([&](LoadedObjects& objects) {
     LoadedObject* object = objects.At(caller);
-    is_startups = object != nullptr && object < objects.startup_end();
-    if (!is_startups) return;
+    if (object == nullptr || object >= objects.startup_end()) return;
+    is_ahead = object < objects.self();
     while (++object < objects.startup_end() && *next == nullptr) {
       if (object != objects.self()) *next = object->functions[function];
     }
   });
-  return is_startups;
+  if (is_ahead && *next == nullptr) *next = FindInGlobalScope(function);
+  return is_ahead || *next != nullptr;
 }
 
 }  // namespace hip_stream_pool

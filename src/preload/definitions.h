@@ -44,9 +44,9 @@ void* FindInGlobalScope(Function function);
 // In the groups that the caller's object was opened with.
 void* FindInGroupsOf(const void* caller, Function function);
 
-// Whether the program was started with the caller's object. `next` is then the
-// next definition behind that, among the objects that it was started with.
-bool FindNextAtStartup(const void* caller, Function function, void** next);
+// What RTLD_NEXT gives the caller. False if the loader finds that without this
+// library in its way. If `next` is nullptr, dlerror() says so.
+bool FindNext(const void* caller, Function function, void** next);
 
 }  // namespace hip_stream_pool
 

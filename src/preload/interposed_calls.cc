@@ -67,7 +67,8 @@ hipError_t Create(const Route& route, hipStream_t* stream, unsigned int flags,
       (flags == hipStreamDefault || flags == hipStreamNonBlocking);
   const RealHip* hip = good_arguments ? HipToCreateOn(route) : nullptr;
   if (hip == nullptr) return next();
-  const Stopwatch stopwatch;
+  const bool hip_starts = KnownDevices() == nullptr;
+  Stopwatch stopwatch;
   int device = 0;
   const hipError_t error = hip->hipGetDevice(&device);
   // If HIP can't start, the first call of all is told so, and no other: it
@@ -77,6 +78,7 @@ hipError_t Create(const Route& route, hipStream_t* stream, unsigned int flags,
   if (error != hipSuccess || !GetDevicesWith(device, &devices).ok()) {
     return next();
   }
+  if (hip_starts) stopwatch = Stopwatch();  // it would have anyway
   uint64_t loan = 0;  // the program knows the handle alone
   bool was_reused = false;
   absl::StatusOr<hipStream_t> made = devices->streams[device]->Create(

@@ -65,6 +65,11 @@ LoadedObject::LoadedObject(const dl_phdr_info& info) : LoadedObject() {
     if (entry->d_tag == DT_VERSYM) SetTable(versions, *this, *entry);
     if (entry->d_tag == DT_GNU_HASH) SetTable(gnu_hash, *this, *entry);
     if (entry->d_tag == DT_HASH) SetTable(hash, *this, *entry);
+    if (entry->d_tag == DT_RELA) SetTable(relocations[0].begin, *this, *entry);
+    if (entry->d_tag == DT_RELASZ) relocations[0].bytes = entry->d_un.d_val;
+    if (entry->d_tag == DT_JMPREL)
+      SetTable(relocations[1].begin, *this, *entry);
+    if (entry->d_tag == DT_PLTRELSZ) relocations[1].bytes = entry->d_un.d_val;
     if (entry->d_tag == DT_SONAME) soname_at = entry->d_un.d_val;
   }
   if (soname_at != 0) soname = strings + soname_at;
@@ -110,6 +115,24 @@ bool LoadedObject::IsNamed(const char* name) const {
   const char* own = std::strchr(name, '/') != nullptr ? path : FileOf(path);
   return std::strcmp(name, own) == 0 ||
          (soname != nullptr && std::strcmp(name, soname) == 0);
+}
+
+bool LoadedObject::IsBoundTo(const LoadedObject& other) const {
+  for (const Relocations& table : relocations) {
+    const size_t count =
+        table.begin == nullptr ? 0 : table.bytes / sizeof(ElfW(Rela));
+    for (size_t i = 0; i < count; ++i) {
+      const ElfW(Rela)& relocation = table.begin[i];
+      const char* name =
+          strings + symbols[ELF64_R_SYM(relocation.r_info)].st_name;
+      if (std::strncmp(name, "hip", 3) != 0) continue;
+      void* bound = nullptr;
+      std::memcpy(&bound, reinterpret_cast<void*>(base + relocation.r_offset),
+                  sizeof(bound));
+      if (other.Contains(bound) && other.Find(name) == bound) return true;
+    }
+  }
+  return false;
 }
 
 LoadedObject* LoadedObjects::At(const void* address) {

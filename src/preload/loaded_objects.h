@@ -10,6 +10,7 @@
 
 #include <link.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hip_stream_pool {
@@ -37,6 +38,9 @@ struct LoadedObject {
   void* Find(const char* name) const;
   // Whether a DT_NEEDED entry of that name means this object.
   bool IsNamed(const char* name) const;
+  // Whether the loader has bound a reference of this object's to one of HIP's
+  // names, and to the other object.
+  bool IsBoundTo(const LoadedObject& other) const;
 
   const char* path = "";  // the program's is empty
   uintptr_t base = 0;
@@ -51,6 +55,10 @@ struct LoadedObject {
   const ElfW(Half) * versions = nullptr;
   const uint32_t* gnu_hash = nullptr;
   const uint32_t* hash = nullptr;
+  struct Relocations {
+    const ElfW(Rela) * begin = nullptr;
+    size_t bytes = 0;
+  } relocations[2];
 
   void* functions[kFunctions] = {};  // what it defines
   // What its own calls reach, where that was found out (definitions.cc).

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "devices.h"
 #include "preload/environment.h"
 #include "preload/stderr_line.h"
+#include "process_lifetime.h"
 
 namespace hip_stream_pool {
 
@@ -130,25 +132,22 @@ int64_t Stopwatch::InPool() const {
   return Now() - nanoseconds_in_hip - start_;
 }
 
-void Summary::Times::AddHips(int64_t nanoseconds) {
-  int64_t shortest = shortest_of_hip;
+void Summary::AddHips(Half half, int64_t nanoseconds) {
+  int64_t shortest = shortest_of_hip_[half];
   while (nanoseconds < shortest &&
-         !shortest_of_hip.compare_exchange_weak(shortest, nanoseconds)) {
+         !shortest_of_hip_[half].compare_exchange_weak(shortest, nanoseconds)) {
   }
-}
-
-int64_t Summary::Times::Saved() const {
-  const int64_t hips = IsHipTimed() ? answered * shortest_of_hip : 0;
-  return hips - in_pool_answered - in_pool_others;
 }
 
 void Summary::Add(Half half, bool answered, const Stopwatch& stopwatch) {
   if (!IsSummaryWanted()) return;
   const int64_t in_pool = stopwatch.InPool();
   if (pid_.load(std::memory_order_relaxed) == 0) pid_ = getpid();
-  Times& times = times_[half];
-  (answered ? times.in_pool_answered : times.in_pool_others) += in_pool;
-  if (answered) ++times.answered;
+  const int thread = ThreadNumber();
+  if (thread <= 0 || thread >= kMostThreads) return;
+  Calls& calls = calls_[thread][half];
+  (answered ? calls.in_pool_answered : calls.in_pool_others) += in_pool;
+  if (answered) ++calls.answered;
 }
 
 Summary::Start Summary::BeginCreation(int device) {
@@ -173,12 +172,12 @@ void Summary::EndCreation(const Start& start, bool succeeded,
     ++startups_ended_;
   } else if (succeeded && start.is_alone &&
              start.startups_begun == startups_begun_) {
-    times_[kCreate].AddHips(nanoseconds);
+    AddHips(kCreate, nanoseconds);
   }
 }
 
 void Summary::AddDestroy(int64_t nanoseconds) {
-  times_[kDestroy].AddHips(nanoseconds);
+  AddHips(kDestroy, nanoseconds);
 }
 
 void Summary::NoteReset(int device) {
@@ -203,34 +202,55 @@ void Summary::Print() {
   if (printed_.exchange(true)) return;
   if (!used) return PrintUnused(pid);
   const StreamCacheStats stats = ReadStats();
-  const auto hip_text = [](const Times& times) {
-    return Text(times.shortest_of_hip, times.IsHipTimed());
+  const auto hip_text = [&](Half half) {
+    return Text(shortest_of_hip_[half], IsTimed(half));
   };
-  const auto pool_text = [](const Times& times) {
-    const int64_t count = times.answered;
-    return Text(count == 0 ? 0 : times.in_pool_answered / count, count != 0);
+  const auto pool_text = [&](Half half) {
+    int64_t answered = 0;
+    int64_t in_pool = 0;
+    for (const auto& calls : calls_) {
+      answered += calls[half].answered;
+      in_pool += calls[half].in_pool_answered;
+    }
+    return Text(answered == 0 ? 0 : in_pool / answered, answered != 0);
   };
-  const Times& create = times_[kCreate];
-  const Times& destroy = times_[kDestroy];
-  char saved[64] = "savings unknown (HIP not timed)";
-  const int64_t least = create.Saved() + destroy.Saved();
-  if (create.answered == 0 && destroy.answered == 0) {
-    std::snprintf(saved, sizeof(saved), "nothing saved");
-  } else if (create.IsHipTimed() || destroy.IsHipTimed()) {
-    std::snprintf(saved, sizeof(saved),
-                  least > 0 ? "saved at least %s"
-                            : "savings unknown (HIP's calls are as quick)",
-                  Text(least).c_str());
-  }
+  char saved[64];
+  WriteSaved(saved, sizeof(saved));
   PrintLine(
       "[%d]: hits %lld, misses %lld, parked %lld (%lld now), %s (create: HIP "
       "%s, pool %s; destroy: HIP %s, pool %s; HIP's shortest, the pool's "
       "mean)%s%s",
       pid, Long(stats.hits), Long(stats.misses), Long(stats.parked_total),
-      Long(stats.parked_now), saved, hip_text(create).c_str(),
-      pool_text(create).c_str(), hip_text(destroy).c_str(),
-      pool_text(destroy).c_str(), StandsAside() ? "; disabled: " : "",
+      Long(stats.parked_now), saved, hip_text(kCreate).c_str(),
+      pool_text(kCreate).c_str(), hip_text(kDestroy).c_str(),
+      pool_text(kDestroy).c_str(), StandsAside() ? "; disabled: " : "",
       WhyStandsAside());
+}
+
+int64_t Summary::Saved() const {
+  int64_t most = INT64_MIN;
+  for (const auto& calls : calls_) {
+    int64_t saved = 0;
+    for (Half half : {kCreate, kDestroy}) {
+      if (IsTimed(half)) {
+        saved += calls[half].answered * shortest_of_hip_[half];
+      }
+      saved -= calls[half].in_pool_answered + calls[half].in_pool_others;
+    }
+    if (saved != 0) most = std::max(most, saved);
+  }
+  return most;
+}
+
+void Summary::WriteSaved(char* text, size_t size) const {
+  if (!IsTimed(kCreate) && !IsTimed(kDestroy)) {
+    std::snprintf(text, size, "savings unknown (HIP not timed)");
+    return;
+  }
+  const int64_t saved = Saved();
+  std::snprintf(text, size,
+                saved > 0 ? "saved at least %s" : "no savings shown",
+                Text(saved).c_str());
 }
 
 }  // namespace hip_stream_pool

@@ -10,6 +10,7 @@
 #define HIP_STREAM_POOL_SRC_PRELOAD_SUMMARY_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "preload/real_hip.h"
@@ -52,22 +53,26 @@ class Summary {
 
  private:
   static constexpr int kMostDevices = 256;
+  static constexpr int kMostThreads = 256;  // at one time; others save nothing
   static constexpr int64_t kNotTimed = INT64_MAX;
 
-  struct Times {
+  // Of one thread after the other: what they saved adds up. Threads that run
+  // beside each other save the time of one.
+  struct Calls {
     std::atomic<int64_t> answered{0};
     std::atomic<int64_t> in_pool_answered{0};  // nanoseconds, all
     std::atomic<int64_t> in_pool_others{0};
-    std::atomic<int64_t> shortest_of_hip{kNotTimed};
-
-    void AddHips(int64_t nanoseconds);
-    bool IsHipTimed() const { return shortest_of_hip != kNotTimed; }
-    int64_t Saved() const;
   };
 
+  bool IsTimed(Half half) const { return shortest_of_hip_[half] != kNotTimed; }
+  void AddHips(Half half, int64_t nanoseconds);
+  // The most that any thread is sure to have saved. May be negative.
+  int64_t Saved() const;
+  void WriteSaved(char* text, size_t size) const;
   void PrintUnused(int pid) const;
 
-  Times times_[2];
+  Calls calls_[kMostThreads][2];
+  std::atomic<int64_t> shortest_of_hip_[2] = {{kNotTimed}, {kNotTimed}};
   std::atomic<bool> is_started_[kMostDevices] = {};
   std::atomic<uint64_t> startups_begun_{0};
   std::atomic<uint64_t> startups_ended_{0};

@@ -87,10 +87,8 @@ hip_stream_pool_dlsym_answer(void* handle, const char* name,
   void* found = nullptr;
   if (handle != RTLD_NEXT) {
     found = FindWithoutThisLibrary(handle, function, caller);
-  } else if (!FindNextAtStartup(caller, function, &found)) {
-    return undecided;  // this library is not where that caller's next is
-  } else if (found == nullptr) {
-    found = FindInGlobalScope(function);
+  } else if (!FindNext(caller, function, &found)) {
+    return undecided;
   }
   return {PooledIfHips(function, found), nullptr};
 }
