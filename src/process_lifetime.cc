@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "thread_end.h"
+
 namespace hip_stream_pool {
 
 // Made for the first call of a thread, and left to another thread when that one
@@ -19,6 +21,7 @@ struct alignas(64) CallCount {
   std::atomic<int> calls{0};
   std::atomic<bool> taken{true};
   bool thread_is_watched = false;
+  int number = 0;  // of late_calls; else 1 and up
   CallCount* next = nullptr;
 };
 
@@ -44,21 +47,17 @@ thread_local bool main_thread_ended = false;
 // exit() first destroys the thread-local objects of the thread that calls it,
 // HIP's among them, and only then runs exit handlers and static destructors.
 // Of threads that end, only the main one shows that the process does.
-struct ThreadEnd {
-  const bool is_main = syscall(SYS_gettid) == getpid();
-  ~ThreadEnd() {
-    main_thread_ended = is_main;
-    // exit() may have been called in the midst of a call, by a signal handler.
-    this_threads_calls->calls.store(0, std::memory_order_release);
-    this_threads_calls->thread_is_watched = false;
-    this_threads_calls->taken.store(false, std::memory_order_release);
-    this_threads_calls = &late_calls;
-  }
-};
+void OnThreadEnd(bool is_main) {
+  main_thread_ended = is_main;
+  // exit() may have been called in the midst of a call, by a signal handler.
+  this_threads_calls->calls.store(0, std::memory_order_release);
+  this_threads_calls->thread_is_watched = false;
+  this_threads_calls->taken.store(false, std::memory_order_release);
+  this_threads_calls = &late_calls;
+}
 
 void WatchThisThread() {
-  thread_local const ThreadEnd end;
-  (void)end;
+  CallAtThreadEnd(OnThreadEnd);
   this_threads_calls->thread_is_watched = true;
 }
 
@@ -70,7 +69,9 @@ CallCount& TakeCallCount() {
       return *count;
     }
   }
+  static std::atomic<int> last_number{0};
   auto* count = new CallCount;
+  count->number = ++last_number;
   count->next = head;
   while (!all_calls.compare_exchange_weak(count->next, count)) {
   }
@@ -105,6 +106,8 @@ void OnFork() { state.store(State::kForkedChild); }
 bool MayCallHip() {
   return state.load() == State::kRunning && !main_thread_ended;
 }
+
+int ThreadNumber() { return ThisThreadsCalls().number; }
 
 bool IsForkedChild() { return state.load() == State::kForkedChild; }
 

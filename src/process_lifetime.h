@@ -15,6 +15,10 @@ bool MayCallHip();
 
 bool IsForkedChild();
 
+// From 1 up, this thread's alone while it runs; 0 when it has ended. As many
+// are in use as threads have called the library at one time.
+int ThreadNumber();
+
 // The calls in flight of a thread.
 struct CallCount;
 

@@ -2,9 +2,10 @@
 #include "preload/environment.h"
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "preload/stderr_line.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -16,10 +17,10 @@ bool ReadSwitch() {
   const char* text = std::getenv("HIP_STREAM_POOL_PRELOAD");
   if (text == nullptr || Equal(text, "on") || Equal(text, "1")) return true;
   if (Equal(text, "off") || Equal(text, "0")) return false;
-  std::fprintf(stderr,
-               "hip-stream-pool: HIP_STREAM_POOL_PRELOAD is \"%s\", neither "
-               "\"on\" nor \"off\"; using \"on\"\n",
-               text);
+  PrintLine(
+      ": HIP_STREAM_POOL_PRELOAD is \"%s\", neither \"on\" nor \"off\"; using "
+      "\"on\"",
+      text);
   return true;
 }
 

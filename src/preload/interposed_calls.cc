@@ -4,15 +4,15 @@
 // that knows nothing of the pool. What the program can see stays HIP's: where
 // the pool can't or needn't answer, HIP itself is called as the program called
 // it, and its answer, last error included, is the answer.
-#include <tuple>
+#include "preload/interposed_calls.h"
 
 #include "absl/status/statusor.h"
 #include "devices.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_scope.h"
 #include "max_parked.h"
+#include "preload/definitions.h"
 #include "preload/environment.h"
-#include "preload/next_definition.h"
 #include "preload/real_hip.h"
 #include "preload/summary.h"
 #include "process_lifetime.h"
@@ -22,68 +22,69 @@ namespace {
 
 using TakenBack = DeviceStreams::TakenBack;
 
-// A call as the program made it, on to where it would have gone.
-template <typename... Parameters>
-class NextCall {
- public:
-  NextCall(const char* name, const void* caller,
-           hipError_t (*)(Parameters...) /*only its type*/,
-           Parameters... arguments)
-      : name_(name), caller_(caller), arguments_(arguments...) {}
+// Where a call goes that the pool does not answer.
+struct Route {
+  void* function;  // nullptr: nowhere
+  Function which;
+  bool is_hips;  // a libamdhip64 has it
 
-  hipError_t operator()() const {
-    const auto next = reinterpret_cast<hipError_t (*)(Parameters...)>(
-        FindForCaller(caller_, name_));
-    if (next == nullptr) {
-      StandAside("the program calls HIP, and there is none");
-      return hipErrorSharedObjectSymbolNotFound;
-    }
-    return std::apply(next, arguments_);
+  bool IsOf(const RealHip* hip) const {
+    return hip != nullptr && function == hip->own[which];
   }
-
- private:
-  const char* name_;
-  const void* caller_;
-  std::tuple<Parameters...> arguments_;
 };
 
-// In the function that the program called.
-#define NEXT_CALL(function, ...) \
-  NextCall(#function, __builtin_return_address(0), function, ##__VA_ARGS__)
+// One HIP's streams are not another's.
+void NoticeHips(bool several) {
+  if (several && IsSwitchedOn()) StandAside(kSecondHip);
+}
+
+Route RouteOfCaller(Function which, const void* caller) {
+  const Definition definition = FindForCaller(which, caller);
+  NoticeHips(definition.several_hips);
+  if (definition.function == nullptr) {
+    StandAside("the program calls HIP, and none is loaded");
+  }
+  return {definition.function, which, definition.is_hips};
+}
+
+Route RouteToHip(Function which) {
+  NoticeHips(AreThereSeveralHips());
+  return {KnownRealHip()->own[which], which, true};
+}
 
 // nullptr if no stream is to be taken from the pool.
-const RealHip* HipToCreateOn() {
-  if (!IsSwitchedOn() || !MayCallHip()) return nullptr;
-  const RealHip* hip = GetRealHip();
-  if (hip == nullptr) return nullptr;
-  // One HIP's streams are not another's, and whose the caller means can't be
-  // told at once.
-  if (!hip->in_global_scope && AreThereSeveralHips()) {
-    StandAside("several libamdhip64 are loaded");
-  }
-  return StandsAside() ? nullptr : hip;
+const RealHip* HipToCreateOn(const Route& route) {
+  if (!route.is_hips || !IsSwitchedOn() || !MayCallHip()) return nullptr;
+  const RealHip* hip = GetRealHip(route.function);
+  return route.IsOf(hip) && !StandsAside() ? hip : nullptr;
 }
 
 template <typename Next>
-hipError_t Create(hipStream_t* stream, unsigned int flags, int priority,
-                  const Next& next) {
+hipError_t Create(const Route& route, hipStream_t* stream, unsigned int flags,
+                  int priority, const Next& next) {
   const bool good_arguments =
       stream != nullptr &&
       (flags == hipStreamDefault || flags == hipStreamNonBlocking);
-  const RealHip* hip = good_arguments ? HipToCreateOn() : nullptr;
+  const RealHip* hip = good_arguments ? HipToCreateOn(route) : nullptr;
+  if (hip == nullptr) return next();
+  const bool hip_starts = KnownDevices() == nullptr;
+  Stopwatch stopwatch;
   int device = 0;
-  if (hip == nullptr || hip->hipGetDevice(&device) != hipSuccess) {
+  const hipError_t error = hip->hipGetDevice(&device);
+  // If HIP can't start, the first call of all is told so, and no other: it
+  // would have been the program's.
+  if (error == hipErrorInvalidDevice) return error;
+  Devices* devices = nullptr;
+  if (error != hipSuccess || !GetDevicesWith(device, &devices).ok()) {
     return next();
   }
-  Devices* devices = nullptr;
-  if (!GetDevicesWith(device, &devices).ok()) return next();
-  const Stopwatch stopwatch;
+  if (hip_starts) stopwatch = Stopwatch();  // it would have anyway
   uint64_t lease = 0;  // the program knows the handle alone
   bool was_reused = false;
   absl::StatusOr<hipStream_t> made = devices->streams[device]->Create(
       {device, flags, priority}, &lease, &was_reused);
+  summary.Add(Summary::kCreate, made.ok() && was_reused, stopwatch);
   if (!made.ok()) return next();
-  Summary::Get().Add(was_reused ? Summary::kHit : Summary::kMiss, stopwatch);
   *stream = *made;
   return hipSuccess;
 }
@@ -125,78 +126,121 @@ hipError_t AnswerForDeadStream(const RealHip& hip) {
   return error != hipSuccess ? error : hip.hipStreamDestroy(stream);
 }
 
-template <typename Next>
-hipError_t Destroy(hipStream_t stream, const Next& next) {
-  const RealHip* hip = KnownRealHip();
-  if (hip == nullptr || !MayCallHip()) return next();
-  const Stopwatch stopwatch;
-  switch (TakeBack(stream)) {
-    case TakenBack::kUnknown:
-      return next();
-    case TakenBack::kParked:
-      Summary::Get().Add(Summary::kParked, stopwatch);
-      return hipSuccess;
-    case TakenBack::kParkedAfterWait:
-      return hipSuccess;
-    case TakenBack::kParkedBefore:
-      return AnswerForDeadStream(*hip);
-    case TakenBack::kLeftToCaller:
-      break;
+// HIP before 5.6 makes a thread's records of captures, and takes the loader's
+// lock for it, in the first of the thread's calls that looks at them, such as
+// hipStreamDestroy. A later call, which a constructor waits for, does not then.
+// Where the pool destroys in HIP's place, hipFree of nothing has it done now.
+void MakeRecordsOfCaptures(const RealHip& hip) {
+  thread_local bool are_made = false;
+  if (are_made || hip.hipStreamGetDevice != nullptr || hip.hipFree == nullptr) {
+    return;
   }
-  hipError_t error = CheckExists(*hip, stream);
-  if (SaysNoSuchStream(error)) return error;
-  const Stopwatch of_destroy;
-  error = hip->hipStreamDestroy(stream);
-  if (error == hipSuccess) Summary::Get().Add(Summary::kDestroyed, of_destroy);
-  return error;
+  are_made = true;
+  hipStreamCaptureMode mode = hipStreamCaptureModeThreadLocal;  // looks at them
+  if (hip.hipThreadExchangeStreamCaptureMode(&mode) != hipSuccess) return;
+  (void)hip.hipFree(nullptr);
+  (void)hip.hipThreadExchangeStreamCaptureMode(&mode);
 }
 
 template <typename Next>
-hipError_t Reset(const Next& next) {
-  // In this order: with the devices, HIP is known.
-  Devices* devices = MayCallHip() ? KnownDevices() : nullptr;
+hipError_t Destroy(const Route& route, hipStream_t stream, const Next& next) {
   const RealHip* hip = KnownRealHip();
+  if (!route.IsOf(hip) || !MayCallHip()) return next();
+  const Stopwatch stopwatch;
+  const TakenBack taken = TakeBack(stream);
+  if (taken == TakenBack::kParked || taken == TakenBack::kParkedAfterWait) {
+    MakeRecordsOfCaptures(*hip);
+  }
+  // HIP would have waited too.
+  if (taken == TakenBack::kParkedAfterWait) return hipSuccess;
+  summary.Add(Summary::kDestroy, taken == TakenBack::kParked, stopwatch);
+  if (taken == TakenBack::kUnknown) return next();
+  if (taken == TakenBack::kParked) return hipSuccess;
+  if (taken == TakenBack::kParkedBefore) return AnswerForDeadStream(*hip);
+  const hipError_t error = CheckExists(*hip, stream);
+  if (SaysNoSuchStream(error)) return error;
+  return hip->hipStreamDestroy(stream);
+}
+
+template <typename Next>
+hipError_t Reset(const Route& route, const Next& next) {
+  const RealHip* hip = KnownRealHip();
+  // With the devices, HIP is known.
+  Devices* devices = route.IsOf(hip) && MayCallHip() ? KnownDevices() : nullptr;
   int device = -1;
   if (devices != nullptr && hip->hipGetDevice(&device) != hipSuccess) {
     device = -1;
   }
   const hipError_t error = next();
   // Not before: a stream that is created meanwhile would die unseen.
-  if (error == hipSuccess && devices != nullptr) devices->Invalidate(device);
+  if (error == hipSuccess && devices != nullptr) {
+    devices->Invalidate(device);
+    summary.NoteReset(device);
+  }
   return error;
 }
 
 }  // namespace
 }  // namespace hip_stream_pool
 
-#define EXPORTED extern "C" __attribute__((visibility("default")))
-
 using hip_stream_pool::Create;
-using hip_stream_pool::NextCall;
+using hip_stream_pool::Destroy;
+using hip_stream_pool::Reset;
+using hip_stream_pool::Route;
 
-EXPORTED hipError_t hipStreamCreate(hipStream_t* stream) {
-  return Create(stream, hipStreamDefault, 0,
-                NEXT_CALL(hipStreamCreate, stream));
+// A function of HIP's, twice, and a name for the exported one that no program
+// can take. `answer` is what both do.
+#define INTERPOSE(name, which, parameters, arguments, answer)                \
+  extern "C" __attribute__((visibility("default")))                          \
+  hipError_t name parameters {                                               \
+    const Route route = hip_stream_pool::RouteOfCaller(                      \
+        hip_stream_pool::which, __builtin_return_address(0));                \
+    const auto next = NEXT(name, arguments);                                 \
+    return answer;                                                           \
+  }                                                                          \
+  extern "C" __attribute__((visibility("hidden")))                           \
+  hipError_t pooled_##name parameters {                                      \
+    const Route route = hip_stream_pool::RouteToHip(hip_stream_pool::which); \
+    const auto next = NEXT(name, arguments);                                 \
+    return answer;                                                           \
+  }                                                                          \
+  extern "C" __attribute__((visibility("hidden"), alias(#name)))             \
+  hipError_t exported_##name parameters;
+#define NEXT(name, arguments)                                        \
+  [&] {                                                              \
+    return route.function == nullptr                                 \
+               ? hipErrorSharedObjectSymbolNotFound                  \
+               : reinterpret_cast<decltype(&::name)>(route.function) \
+                     arguments;                                      \
+  }
+
+INTERPOSE(hipStreamCreate, kStreamCreate, (hipStream_t * stream), (stream),
+          Create(route, stream, hipStreamDefault, 0, next))
+INTERPOSE(hipStreamCreateWithFlags, kStreamCreateWithFlags,
+          (hipStream_t * stream, unsigned int flags), (stream, flags),
+          Create(route, stream, flags, 0, next))
+INTERPOSE(hipStreamCreateWithPriority, kStreamCreateWithPriority,
+          (hipStream_t * stream, unsigned int flags, int priority),
+          (stream, flags, priority),
+          Create(route, stream, flags, priority, next))
+INTERPOSE(hipStreamDestroy, kStreamDestroy, (hipStream_t stream), (stream),
+          Destroy(route, stream, next))
+INTERPOSE(hipDeviceReset, kDeviceReset, (), (), Reset(route, next))
+
+namespace hip_stream_pool {
+
+Interposed InterposedFor(Function function) {
+#define BOTH(function)                             \
+  {                                                \
+    reinterpret_cast<void*>(exported_##function),  \
+        reinterpret_cast<void*>(pooled_##function) \
+  }
+  static const Interposed all[kFunctions] = {
+      BOTH(hipStreamCreate), BOTH(hipStreamCreateWithFlags),
+      BOTH(hipStreamCreateWithPriority), BOTH(hipStreamDestroy),
+      BOTH(hipDeviceReset)};
+#undef BOTH
+  return all[function];
 }
 
-EXPORTED hipError_t hipStreamCreateWithFlags(hipStream_t* stream,
-                                             unsigned int flags) {
-  return Create(stream, flags, 0,
-                NEXT_CALL(hipStreamCreateWithFlags, stream, flags));
-}
-
-EXPORTED hipError_t hipStreamCreateWithPriority(hipStream_t* stream,
-                                                unsigned int flags,
-                                                int priority) {
-  return Create(
-      stream, flags, priority,
-      NEXT_CALL(hipStreamCreateWithPriority, stream, flags, priority));
-}
-
-EXPORTED hipError_t hipStreamDestroy(hipStream_t stream) {
-  return hip_stream_pool::Destroy(stream, NEXT_CALL(hipStreamDestroy, stream));
-}
-
-EXPORTED hipError_t hipDeviceReset() {
-  return hip_stream_pool::Reset(NEXT_CALL(hipDeviceReset));
-}
+}  // namespace hip_stream_pool

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "preload/real_hip.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <memory>
-#include <string>
 
-#include "preload/next_definition.h"
+#include "preload/definitions.h"
+#include "preload/stderr_line.h"
+#include "preload/summary.h"
 
 namespace hip_stream_pool {
 namespace {
 
 std::atomic<const RealHip*> known_hip{nullptr};
-std::atomic<bool> stands_aside{false};
 
-template <typename Function>
-bool Find(const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(FindInHip(name));
+std::atomic<bool> stands_aside{false};
+char why_it_stands_aside[128] = "";
+
+template <typename F>
+bool Find(const LoadedObject& object, const char* name, F*& function) {
+  function = reinterpret_cast<F*>(object.Find(name));
   return function != nullptr;
 }
 
-std::string WhyNotLoaded() {
-  const int hips = CountHips();
-  if (hips == 0) return "no libamdhip64 is loaded";
-  if (hips > 1) return "several libamdhip64 are loaded";
-  return "";
+// The name of a function that the pool needs and the HIP lacks, or nullptr.
+const char* FindAll(const LoadedObject& object, RealHip& hip) {
+  const char* missing = nullptr;
+#define FIND(function, parameters, arguments) \
+  if (!Find(object, #function, hip.function)) missing = #function;
+  HIP_STREAM_POOL_REQUIRED_FUNCTIONS(FIND)
+#undef FIND
+#define FIND(function) Find(object, #function, hip.function);
+  HIP_STREAM_POOL_OTHER_FUNCTIONS(FIND)
+#undef FIND
+  for (int i = 0; i < kFunctions; ++i) hip.own[i] = object.functions[i];
+  return missing;
 }
 
 }  // namespace
@@ -33,25 +46,28 @@ const RealHip* KnownRealHip() {
   return known_hip.load(std::memory_order_acquire);
 }
 
-const RealHip* GetRealHip() {
+const RealHip* GetRealHip(const void* function) {
   const RealHip* known = KnownRealHip();
   if (known != nullptr || StandsAside()) return known;
   auto hip = std::make_unique<RealHip>();
-  hip->in_global_scope = FindInGlobalScope("hipStreamCreate") != nullptr;
-  std::string missing;
-#define FIND(function, parameters, arguments) \
-  if (!Find(#function, hip->function)) missing = #function;
-  HIP_STREAM_POOL_REQUIRED_FUNCTIONS(FIND)
-#undef FIND
-#define FIND(function) Find(#function, hip->function);
-  HIP_STREAM_POOL_OTHER_FUNCTIONS(FIND)
-#undef FIND
-  if (!missing.empty()) {
-    const std::string why = WhyNotLoaded();
-    StandAside(why.empty() ? ("the HIP that is loaded lacks " + missing).c_str()
-                           : why.c_str());
+  const char* missing = nullptr;
+  char path[PATH_MAX] = "";  // if it can be unloaded
+  LoadedObjects::With([&](LoadedObjects& objects) {
+    const LoadedObject* object = objects.At(function);
+    missing = FindAll(*object, *hip);
+    if (object < objects.startup_end()) return;
+    std::snprintf(path, sizeof(path), "%s", object->path);
+  });
+  if (missing != nullptr) {
+    StandAside("the loaded HIP lacks ", missing);
     return nullptr;
   }
+  if (*path != '\0') {
+    // Parked streams outlive the program's dlclose.
+    dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    LearnGlobalScope(/*in_any_case=*/true);
+  }
+  TimeCallsForSummary(*hip);
   // Of threads that get here at once, the first one's stays.
   if (known_hip.compare_exchange_strong(known, hip.get(),
                                         std::memory_order_acq_rel)) {
@@ -60,13 +76,19 @@ const RealHip* GetRealHip() {
   return known;
 }
 
-void StandAside(const char* why) {
-  if (stands_aside.exchange(true)) return;
-  std::fprintf(stderr,
-               "hip-stream-pool: stands aside, and leaves streams to HIP: %s\n",
-               why);
+void StandAside(const char* why, const char* what) {
+  static std::atomic<bool> said{false};
+  if (said.load(std::memory_order_relaxed) || said.exchange(true)) return;
+  std::snprintf(why_it_stands_aside, sizeof(why_it_stands_aside), "%s%s", why,
+                what);
+  stands_aside.store(true);
+  PrintLine(": disabled: %s", why_it_stands_aside);
 }
 
-bool StandsAside() { return stands_aside.load(std::memory_order_relaxed); }
+bool StandsAside() { return stands_aside.load(std::memory_order_acquire); }
+
+const char* WhyStandsAside() {
+  return StandsAside() ? why_it_stands_aside : "";
+}
 
 }  // namespace hip_stream_pool

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RealHip is the HIP that the pool stands on in a program that knows nothing of
-// it: the one that the program has loaded, found when the program first calls.
-// This library links no HIP, for a second one in the process would be the end
-// of the program.
+// it: the libamdhip64 that the program has loaded, chosen when the program
+// first asks that for a stream. This library links no HIP: a second one in the
+// process would be the end of the program.
 #ifndef HIP_STREAM_POOL_SRC_PRELOAD_REAL_HIP_H_
 #define HIP_STREAM_POOL_SRC_PRELOAD_REAL_HIP_H_
 
 #include "hip/hip_runtime_api.h"
 #include "newer_hip.h"
+#include "preload/loaded_objects.h"
 
 // DO(function, parameters, arguments): what every HIP from 5.2 on has ...
 #define HIP_STREAM_POOL_REQUIRED_FUNCTIONS(DO)                                \
@@ -38,6 +39,7 @@
 
 // ... and what came later, or returns something else.
 #define HIP_STREAM_POOL_OTHER_FUNCTIONS(DO) \
+  DO(hipFree)                               \
   DO(hipGetErrorName)                       \
   DO(hipStreamGetDevice)                    \
   DO(hipStreamGetId)                        \
@@ -59,21 +61,26 @@ struct RealHip {
 #undef DECLARE
   // NOLINTEND(bugprone-macro-parentheses)
 
-  bool in_global_scope = false;
+  // Its definitions of what this library has in their place. They make the
+  // program's own calls; what is above makes the pool's.
+  void* own[kFunctions] = {};
 };
 
-// Finds it on the first call. nullptr if there is none to stand on: none is
-// loaded, or several, or it lacks a function; that is then said, once. Stays
-// the same for good.
-const RealHip* GetRealHip();
+// Chooses, on the first call, the HIP that has `function`. nullptr if the pool
+// can't stand on that: it lacks something, which is then said, once. The choice
+// is for good, and what was chosen stays loaded.
+const RealHip* GetRealHip(const void* function);
 
-// What GetRealHip has found already, if anything.
+// What GetRealHip has chosen already, if anything.
 const RealHip* KnownRealHip();
 
-// From now on no stream is taken from the pool. Says so on stderr, once in the
-// process.
-void StandAside(const char* why);
+// From now on no stream is taken from the pool, and none parked. Says on stderr
+// why, once in the process.
+void StandAside(const char* why, const char* what = "");
 bool StandsAside();
+
+// "" if this does not stand aside. Takes no lock.
+const char* WhyStandsAside();
 
 }  // namespace hip_stream_pool
 

@@ -1,41 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "preload/summary.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
+#include <cstring>
 
 #include "devices.h"
 #include "preload/environment.h"
-#include "preload/next_definition.h"
-#include "preload/real_hip.h"
+#include "preload/stderr_line.h"
+#include "process_lifetime.h"
 
 namespace hip_stream_pool {
+
+Summary summary;
+
 namespace {
 
-long long Integer(int64_t value) { return value; }  // NOLINT: for printf
+int64_t Now() {
+  return std::chrono::nanoseconds(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
-std::string Text(double seconds) {
-  const double size = std::fabs(seconds);
-  char text[32];
-  if (size < 1e-3) {
-    std::snprintf(text, sizeof(text), "%.1f us", seconds * 1e6);
-  } else if (size < 1) {
-    std::snprintf(text, sizeof(text), "%.1f ms", seconds * 1e3);
-  } else {
-    std::snprintf(text, sizeof(text), "%.2f s", seconds);
+// Of this thread, in the calls that are timed.
+thread_local int64_t nanoseconds_in_hip = 0;
+
+decltype(&hipStreamCreateWithPriority) timed_create = nullptr;
+decltype(&hipStreamDestroy) timed_destroy = nullptr;
+decltype(&hipGetDevice) get_device = nullptr;
+
+hipError_t TimedCreate(hipStream_t* stream, unsigned int flags, int priority) {
+  int device = -1;
+  (void)get_device(&device);  // the pool has just set it
+  const Summary::Start start = summary.BeginCreation(device);
+  const int64_t begin = Now();
+  const hipError_t error = timed_create(stream, flags, priority);
+  const int64_t nanoseconds = Now() - begin;
+  summary.EndCreation(start, error == hipSuccess, nanoseconds);
+  nanoseconds_in_hip += nanoseconds;
+  return error;
+}
+
+hipError_t TimedDestroy(hipStream_t stream) {
+  const int64_t begin = Now();
+  const hipError_t error = timed_destroy(stream);
+  const int64_t nanoseconds = Now() - begin;
+  if (error == hipSuccess) summary.AddDestroy(nanoseconds);
+  nanoseconds_in_hip += nanoseconds;
+  return error;
+}
+
+long long Long(int64_t value) { return value; }  // NOLINT: for printf
+
+// A time in the unit that suits it, with one decimal, if there were any calls.
+class Text {
+ public:
+  explicit Text(int64_t nanoseconds, bool any = true) {
+    if (!any) {
+      std::snprintf(text_, sizeof(text_), "not measured");
+      return;
+    }
+    int64_t tenths = nanoseconds / 100;
+    const char* unit = "us";
+    for (const char* larger : {"ms", "s"}) {
+      if (tenths < 10000) break;
+      tenths /= 1000;
+      unit = larger;
+    }
+    std::snprintf(text_, sizeof(text_), "%lld.%lld %s", Long(tenths / 10),
+                  Long(tenths % 10), unit);
   }
-  return text;
+  const char* c_str() const { return text_; }
+
+ private:
+  char text_[32];
+};
+
+// Whether a libamdhip64 is loaded, without the loader's locks.
+bool IsHipMapped() {
+  constexpr char kName[] = "/libamdhip64";
+  constexpr size_t kLength = sizeof(kName) - 1;
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  char text[4096];
+  size_t matched = 0;
+  ssize_t size = 0;
+  bool found = false;
+  while (!found && (size = read(file, text, sizeof(text))) > 0) {
+    for (ssize_t i = 0; i < size && !found; ++i) {
+      found = matched == kLength && (text[i] == '.' || text[i] == '-');
+      if (matched == kLength) matched = 0;
+      matched = text[i] == kName[matched] ? matched + 1 : text[i] == *kName;
+    }
+  }
+  if (file >= 0) close(file);
+  return found;
 }
 
 int pid_at_load = 0;
 
-void PrintSummary() { Summary::Get().Print(); }
+void PrintSummary() { summary.Print(); }
 
 // When this library is loaded: handlers that were added early run late.
 __attribute__((constructor)) void ArrangeSummary() {
@@ -47,39 +115,84 @@ __attribute__((constructor)) void ArrangeSummary() {
 
 }  // namespace
 
-Stopwatch::Stopwatch() {
-  if (IsSummaryWanted()) start_ = std::chrono::steady_clock::now();
-}
-
-std::chrono::nanoseconds Stopwatch::Elapsed() const {
-  return std::chrono::steady_clock::now() - start_;
-}
-
-void Summary::Times::Add(std::chrono::nanoseconds time) {
-  nanoseconds_[count_++ % kKept] = time.count();
-}
-
-double Summary::Times::MedianSeconds() const {
-  const int64_t kept = std::min(count(), kKept);
-  if (kept == 0) return 0;
-  std::vector<int64_t> sorted(nanoseconds_, nanoseconds_ + kept);
-  const auto middle = sorted.begin() + (kept - 1) / 2;
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return static_cast<double>(*middle) / 1e9;
-}
-
-Summary& Summary::Get() {
-  static Summary summary;
-  return summary;
-}
-
-void Summary::Add(Event event, const Stopwatch& stopwatch) {
+void TimeCallsForSummary(RealHip& hip) {
   if (!IsSummaryWanted()) return;
-  const auto time = stopwatch.Elapsed();
+  timed_create = hip.hipStreamCreateWithPriority;
+  timed_destroy = hip.hipStreamDestroy;
+  get_device = hip.hipGetDevice;
+  hip.hipStreamCreateWithPriority = TimedCreate;
+  hip.hipStreamDestroy = TimedDestroy;
+}
+
+Stopwatch::Stopwatch() {
+  if (IsSummaryWanted()) start_ = Now() - nanoseconds_in_hip;
+}
+
+int64_t Stopwatch::InPool() const {
+  return Now() - nanoseconds_in_hip - start_;
+}
+
+void Summary::AddHips(Half half, int64_t nanoseconds) {
+  int64_t shortest = shortest_of_hip_[half];
+  while (nanoseconds < shortest &&
+         !shortest_of_hip_[half].compare_exchange_weak(shortest, nanoseconds)) {
+  }
+}
+
+void Summary::Add(Half half, bool answered, const Stopwatch& stopwatch) {
+  if (!IsSummaryWanted()) return;
+  const int64_t in_pool = stopwatch.InPool();
   if (pid_.load(std::memory_order_relaxed) == 0) pid_ = getpid();
-  // The first creation starts much of HIP up.
-  if (event == kMiss && !had_a_miss_.exchange(true)) return;
-  times_[event].Add(time);
+  const int thread = ThreadNumber();
+  if (thread <= 0 || thread >= kMostThreads) return;
+  Calls& calls = calls_[thread][half];
+  (answered ? calls.in_pool_answered : calls.in_pool_others) += in_pool;
+  if (answered) ++calls.answered;
+}
+
+Summary::Start Summary::BeginCreation(int device) {
+  Start start;
+  start.device = device;
+  start.is_startup =
+      device < 0 || device >= kMostDevices || !is_started_[device];
+  if (start.is_startup) ++startups_begun_;
+  // In this order: what has ended had begun.
+  const uint64_t ended = startups_ended_;
+  start.startups_begun = startups_begun_;
+  start.is_alone = ended == start.startups_begun;
+  return start;
+}
+
+void Summary::EndCreation(const Start& start, bool succeeded,
+                          int64_t nanoseconds) {
+  if (start.is_startup) {
+    if (succeeded && start.device >= 0 && start.device < kMostDevices) {
+      is_started_[start.device] = true;
+    }
+    ++startups_ended_;
+  } else if (succeeded && start.is_alone &&
+             start.startups_begun == startups_begun_) {
+    AddHips(kCreate, nanoseconds);
+  }
+}
+
+void Summary::AddDestroy(int64_t nanoseconds) {
+  AddHips(kDestroy, nanoseconds);
+}
+
+void Summary::NoteReset(int device) {
+  if (device >= 0 && device < kMostDevices) is_started_[device] = false;
+}
+
+void Summary::PrintUnused(int pid) const {
+  // Most programs that a preloaded shell starts have no HIP at all.
+  if (!IsHipMapped()) return;
+  const char* why =
+      "HIP is loaded, but no stream was created through this library";
+  if (!IsSwitchedOn()) why = "switched off";
+  const bool disabled = StandsAside();
+  PrintLine("[%d]: hits 0, misses 0: %s%s", pid, disabled ? "disabled: " : "",
+            disabled ? WhyStandsAside() : why);
 }
 
 void Summary::Print() {
@@ -87,51 +200,57 @@ void Summary::Print() {
   const bool used = pid_ != 0;
   if (pid != (used ? pid_.load() : pid_at_load)) return;  // a forked child
   if (printed_.exchange(true)) return;
-  if (!used) {
-    // Most programs that a preloaded shell starts have no HIP at all.
-    if (CountHips() == 0) return;
-    std::fprintf(stderr, "hip-stream-pool[%d]: hits 0, misses 0: %s\n", pid,
-                 !IsSwitchedOn() ? "switched off"
-                 : StandsAside() ? "stands aside"
-                                 : "HIP is loaded, but no stream was created "
-                                   "through this library");
+  if (!used) return PrintUnused(pid);
+  const StreamCacheStats stats = ReadStats();
+  const auto hip_text = [&](Half half) {
+    return Text(shortest_of_hip_[half], IsTimed(half));
+  };
+  const auto pool_text = [&](Half half) {
+    int64_t answered = 0;
+    int64_t in_pool = 0;
+    for (const auto& calls : calls_) {
+      answered += calls[half].answered;
+      in_pool += calls[half].in_pool_answered;
+    }
+    return Text(answered == 0 ? 0 : in_pool / answered, answered != 0);
+  };
+  char saved[64];
+  WriteSaved(saved, sizeof(saved));
+  PrintLine(
+      "[%d]: hits %lld, misses %lld, parked %lld (%lld now), %s (create: HIP "
+      "%s, pool %s; destroy: HIP %s, pool %s; HIP's shortest, the pool's "
+      "mean)%s%s",
+      pid, Long(stats.hits), Long(stats.misses), Long(stats.parked_total),
+      Long(stats.parked_now), saved, hip_text(kCreate).c_str(),
+      pool_text(kCreate).c_str(), hip_text(kDestroy).c_str(),
+      pool_text(kDestroy).c_str(), StandsAside() ? "; disabled: " : "",
+      WhyStandsAside());
+}
+
+int64_t Summary::Saved() const {
+  int64_t most = INT64_MIN;
+  for (const auto& calls : calls_) {
+    int64_t saved = 0;
+    for (Half half : {kCreate, kDestroy}) {
+      if (IsTimed(half)) {
+        saved += calls[half].answered * shortest_of_hip_[half];
+      }
+      saved -= calls[half].in_pool_answered + calls[half].in_pool_others;
+    }
+    if (saved != 0) most = std::max(most, saved);
+  }
+  return most;
+}
+
+void Summary::WriteSaved(char* text, size_t size) const {
+  if (!IsTimed(kCreate) && !IsTimed(kDestroy)) {
+    std::snprintf(text, size, "savings unknown (HIP not timed)");
     return;
   }
-  const StreamCacheStats stats = ReadStats();
-  const Times& hit = times_[kHit];
-  const Times& miss = times_[kMiss];
-  const Times& parked = times_[kParked];
-  const Times& destroyed = times_[kDestroyed];
-  // What was saved where HIP was not seen to do the same is not known. A stream
-  // that was parked after a wait is not among these: HIP would have waited too.
-  double saved = 0;
-  bool some_known = false;
-  bool all_known = true;
-  const auto add = [&](const Times& pool, const Times& hip) {
-    const bool known = hip.count() != 0;
-    all_known &= known || pool.count() == 0;
-    if (!known) return;
-    some_known = true;
-    saved += static_cast<double>(pool.count()) *
-             (hip.MedianSeconds() - pool.MedianSeconds());
-  };
-  add(hit, miss);
-  add(parked, destroyed);
-  const std::string saved_text =
-      some_known ? (all_known ? "" : "at least ") + Text(saved)
-                 : "a time that is not known";
-  const auto text = [](const Times& times) {
-    return times.count() == 0 ? "not measured" : Text(times.MedianSeconds());
-  };
-  std::fprintf(stderr,
-               "hip-stream-pool[%d]: hits %lld, misses %lld, parked %lld (%lld "
-               "now), saved %s (create: HIP %s, pool %s; destroy: HIP %s, pool "
-               "%s; medians of this process)%s\n",
-               pid, Integer(stats.hits), Integer(stats.misses),
-               Integer(stats.parked_total), Integer(stats.parked_now),
-               saved_text.c_str(), text(miss).c_str(), text(hit).c_str(),
-               text(destroyed).c_str(), text(parked).c_str(),
-               StandsAside() ? "; stands aside by now" : "");
+  const int64_t saved = Saved();
+  std::snprintf(text, size,
+                saved > 0 ? "saved at least %s" : "no savings shown",
+                Text(saved).c_str());
 }
 
 }  // namespace hip_stream_pool

@@ -2,64 +2,97 @@
 //
 // The one line that the preloaded library writes to stderr when the program
 // ends, if HIP_STREAM_POOL_SUMMARY is set: what the pool did, and the time that
-// it saved, as measured from this process's own calls. No HIP call is made for
-// it, and nothing is measured without the variable.
+// it saved. That time is a lower bound, from the shortest call of HIP's own
+// that was timed in this process: never from one that started a device up,
+// which takes up to a second, or waited for one that did. No HIP call is made
+// for the line, and nothing is timed without the variable.
 #ifndef HIP_STREAM_POOL_SRC_PRELOAD_SUMMARY_H_
 #define HIP_STREAM_POOL_SRC_PRELOAD_SUMMARY_H_
 
 #include <atomic>
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
+
+#include "preload/real_hip.h"
 
 namespace hip_stream_pool {
 
-// Runs from its construction; stands still if no summary is wanted.
+// Nanoseconds on this thread, since its construction, outside of the HIP calls
+// that the pool replaces. Stands still if no summary is wanted.
 class Stopwatch {
  public:
   Stopwatch();
-  std::chrono::nanoseconds Elapsed() const;
+  int64_t InPool() const;
 
  private:
-  std::chrono::steady_clock::time_point start_;
+  int64_t start_ = 0;
 };
 
 class Summary {
  public:
-  enum Event {
-    kHit,        // a stream came from the pool
-    kMiss,       // one was created through HIP
-    kParked,     // an idle stream was parked
-    kDestroyed,  // one was destroyed through HIP
-  };
+  enum Half { kCreate, kDestroy };
 
-  static Summary& Get();
+  // A call of the program's that took so long in the pool, and whether the pool
+  // answered it in HIP's place.
+  void Add(Half half, bool answered, const Stopwatch& stopwatch);
 
-  void Add(Event event, const Stopwatch& stopwatch);
+  // A call of HIP's own. A creation starts its device up if it begins before
+  // the first one there has returned.
+  class Start;
+  Start BeginCreation(int device);
+  void EndCreation(const Start& start, bool succeeded, int64_t nanoseconds);
+  void AddDestroy(int64_t nanoseconds);
+
+  // The device has to be started up again.
+  void NoteReset(int device);
 
   // Prints, once, and not in a forked child, unless that has used streams and
-  // its parent had not.
+  // its parent had not. Takes no lock: exit may have been called by a signal
+  // handler.
   void Print();
 
  private:
-  // The latest of them, so many that a median says what is usual.
-  class Times {
-   public:
-    void Add(std::chrono::nanoseconds time);
-    int64_t count() const { return count_; }
-    // 0 if there is none.
-    double MedianSeconds() const;
+  static constexpr int kMostDevices = 256;
+  static constexpr int kMostThreads = 256;  // at one time; others save nothing
+  static constexpr int64_t kNotTimed = INT64_MAX;
 
-   private:
-    static constexpr int64_t kKept = 255;
-    std::atomic<int64_t> count_{0};
-    std::atomic<int64_t> nanoseconds_[kKept] = {};
+  // Of one thread after the other: what they saved adds up. Threads that run
+  // beside each other save the time of one.
+  struct Calls {
+    std::atomic<int64_t> answered{0};
+    std::atomic<int64_t> in_pool_answered{0};  // nanoseconds, all
+    std::atomic<int64_t> in_pool_others{0};
   };
 
-  Times times_[4];
-  std::atomic<bool> had_a_miss_{false};
+  bool IsTimed(Half half) const { return shortest_of_hip_[half] != kNotTimed; }
+  void AddHips(Half half, int64_t nanoseconds);
+  // The most that any thread is sure to have saved. May be negative.
+  int64_t Saved() const;
+  void WriteSaved(char* text, size_t size) const;
+  void PrintUnused(int pid) const;
+
+  Calls calls_[kMostThreads][2];
+  std::atomic<int64_t> shortest_of_hip_[2] = {{kNotTimed}, {kNotTimed}};
+  std::atomic<bool> is_started_[kMostDevices] = {};
+  std::atomic<uint64_t> startups_begun_{0};
+  std::atomic<uint64_t> startups_ended_{0};
   std::atomic<int> pid_{0};  // of the process whose times these are
   std::atomic<bool> printed_{false};
 };
+
+class Summary::Start {
+ private:
+  friend class Summary;
+  int device;
+  bool is_startup;
+  bool is_alone;  // with no start-up beside it
+  uint64_t startups_begun;
+};
+
+extern Summary summary;
+
+// Has the calls of the pool through this timed, if a summary is wanted.
+void TimeCallsForSummary(RealHip& hip);
 
 }  // namespace hip_stream_pool
 

@@ -14,34 +14,57 @@
 
 #include <cstring>
 
-#include "hip/hip_runtime_api.h"
+#include "preload/definitions.h"
 #include "preload/environment.h"
-#include "preload/next_definition.h"
+#include "preload/interposed_calls.h"
+#include "preload/real_hip.h"
 
 namespace hip_stream_pool {
 namespace {
 
-struct Interposed {
-  const char* name;
-  void* function;
-};
+// kFunctions if this library has none of that name.
+Function FunctionOf(const char* name) {
+  int i = std::strncmp(name, "hip", 3) == 0 ? 0 : kFunctions;
+  while (i < kFunctions && std::strcmp(name, kFunctionNames[i]) != 0) ++i;
+  return Function(i);
+}
 
-// nullptr if the name is none of those that this library has of HIP's.
-void* FindInterposed(const char* name) {
-  if (std::strncmp(name, "hip", 3) != 0) return nullptr;
-  static const Interposed all[] = {
-      {"hipStreamCreate", reinterpret_cast<void*>(hipStreamCreate)},
-      {"hipStreamCreateWithFlags",
-       reinterpret_cast<void*>(hipStreamCreateWithFlags)},
-      {"hipStreamCreateWithPriority",
-       reinterpret_cast<void*>(hipStreamCreateWithPriority)},
-      {"hipStreamDestroy", reinterpret_cast<void*>(hipStreamDestroy)},
-      {"hipDeviceReset", reinterpret_cast<void*>(hipDeviceReset)},
-  };
-  for (const Interposed& interposed : all) {
-    if (std::strcmp(name, interposed.name) == 0) return interposed.function;
+// In place of HIP's own function the pool's, which goes on to that HIP whoever
+// calls it; everything else is as found.
+void* PooledIfHips(Function function, void* found) {
+  if (found == nullptr || !IsSwitchedOn()) return found;
+  const RealHip* hip = KnownRealHip();
+  if (hip == nullptr) {
+    const Definition definition = FindByAddress(function, found);
+    if (!definition.is_hips) return found;
+    if (definition.several_hips) StandAside(kSecondHip);
+    hip = GetRealHip(found);
   }
-  return nullptr;
+  return hip != nullptr && found == hip->own[function]
+             ? InterposedFor(function).pooled
+             : found;
+}
+
+// A program's own dl_iterate_phdr may call dlsym in turn.
+void LearnGlobalScopeOnce() {
+  thread_local bool learns = false;
+  if (learns) return;
+  learns = true;
+  LearnGlobalScope();
+  learns = false;
+}
+
+void* FindWithoutThisLibrary(void* handle, Function function,
+                             const void* caller) {
+  void* found = NextDlsym()(handle, kFunctionNames[function]);
+  if (found != InterposedFor(function).exported) return found;
+  // Found where this library is, in the global scope.
+  found = FindInGlobalScope(function);
+  if (found == nullptr && handle == RTLD_DEFAULT) {
+    found = FindInGroupsOf(caller, function);
+    if (found != nullptr) (void)dlerror();  // of the search before
+  }
+  return found;
 }
 
 }  // namespace
@@ -56,28 +79,18 @@ struct DlsymAnswer {
 extern "C" __attribute__((visibility("hidden"), used)) DlsymAnswer
 hip_stream_pool_dlsym_answer(void* handle, const char* name,
                              const void* caller) {
-  using hip_stream_pool::FindInGlobalScope;
-  const auto next = hip_stream_pool::NextDlsym();
-  const DlsymAnswer undecided = {nullptr, next};
-  void* const interposed = hip_stream_pool::FindInterposed(name);
-  if (interposed == nullptr) return undecided;
-  void* found = next(handle == RTLD_NEXT ? RTLD_DEFAULT : handle, name);
-  if (found == interposed) {
-    // Found where this library is, in the global scope. Without it, would HIP
-    // have been? If not, the second search leaves what dlerror is to say.
-    const bool there =
-        FindInGlobalScope(name) != nullptr ||
-        (handle == RTLD_DEFAULT &&
-         hip_stream_pool::FindInLibraryOf(caller, name) != nullptr);
-    if (!there) return {FindInGlobalScope(name), nullptr};
+  using namespace hip_stream_pool;  // NOLINT(google-build-using-namespace)
+  LearnGlobalScopeOnce();
+  const DlsymAnswer undecided = {nullptr, NextDlsym()};
+  const Function function = FunctionOf(name);
+  if (function == kFunctions) return undecided;
+  void* found = nullptr;
+  if (handle != RTLD_NEXT) {
+    found = FindWithoutThisLibrary(handle, function, caller);
+  } else if (!FindNext(caller, function, &found)) {
     return undecided;
   }
-  if (handle != RTLD_NEXT && found != nullptr &&
-      found == hip_stream_pool::FindInHip(name) &&
-      hip_stream_pool::IsSwitchedOn()) {
-    return {interposed, nullptr};
-  }
-  return undecided;
+  return {PooledIfHips(function, found), nullptr};
 }
 
 asm(R"(

@@ -394,6 +394,17 @@ static void NothingWorks(void) {
   }
 }
 
+static void OneStreamOfEachDevice(void) {
+  int devices = 0;
+  SHOW(hipGetDeviceCount(&devices));
+  for (int round = 0; round < 10; ++round) {
+    for (int device = 0; device < devices; ++device) {
+      SHOW(hipSetDevice(device));
+      SHOW(hipStreamDestroy(Create()));
+    }
+  }
+}
+
 /* For the driver calls: 112 streams, again and again. */
 static void Cycle(void) {
   hipStream_t streams[112];
@@ -434,6 +445,7 @@ static const struct {
     {"CuMasks", CuMasks},
     {"OtherThreads", OtherThreads},
     {"NothingWorks", NothingWorks},
+    {"OneStreamOfEachDevice", OneStreamOfEachDevice},
     {"Cycle", Cycle},
 };
 

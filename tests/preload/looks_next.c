@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library to be preloaded, as tools are: counts two of HIP's calls and passes
- * them on to the next definition.
+ * A library to be preloaded, as tools are: counts HIP's calls and passes them
+ * on to the next definition.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -10,20 +10,20 @@
 
 static int calls;
 
-hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
-  hipError_t (*next)(hipStream_t*, unsigned int) =
-      dlsym(RTLD_NEXT, "hipStreamCreateWithFlags");
-  ++calls;
-  return next(stream, flags);
-}
-
-hipError_t hipStreamCreateWithPriority(hipStream_t* stream, unsigned int flags,
-                                       int priority) {
-  hipError_t (*next)(hipStream_t*, unsigned int, int) =
-      dlsym(RTLD_NEXT, "hipStreamCreateWithPriority");
-  ++calls;
-  return next(stream, flags, priority);
-}
+#define PASS_ON(function, parameters, arguments)                \
+  hipError_t function parameters {                              \
+    hipError_t(*next) parameters = dlsym(RTLD_NEXT, #function); \
+    ++calls;                                                    \
+    return next arguments;                                      \
+  }
+PASS_ON(hipStreamCreate, (hipStream_t * stream), (stream))
+PASS_ON(hipStreamCreateWithFlags, (hipStream_t * stream, unsigned int flags),
+        (stream, flags))
+PASS_ON(hipStreamCreateWithPriority,
+        (hipStream_t * stream, unsigned int flags, int priority),
+        (stream, flags, priority))
+PASS_ON(hipStreamDestroy, (hipStream_t stream), (stream))
+PASS_ON(hipDeviceReset, (void), ())
 
 __attribute__((destructor)) static void Print(void) {
   fprintf(stderr, "looks_next: %d\n", calls);

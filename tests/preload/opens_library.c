@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * opens_library PATH...: a program that links no HIP and knows nothing of the
- * pool. Opens each library, RTLD_GLOBAL with a "+" before its path, and uses
- * streams through it: by its UseStreams (hip_plugin.c), else by HIP's
- * functions.
+ * opens_library [first] PATH...: a program that links no HIP and knows nothing
+ * of the pool. Opens each library, RTLD_GLOBAL with a "+" before its path, and
+ * uses streams through it: by its UseStreams (hip_plugin.c), else by HIP's
+ * functions. Closes it then, with a "~" before its path. "first": opens all of
+ * them before it uses the first.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,7 +27,8 @@ static void Look(const char* where, void* handle) {
   for (size_t i = 0; i < sizeof(names) / sizeof(*names); ++i) {
     void* found = dlsym(handle, names[i]);
     const char* error = dlerror();
-    printf("%s %s: %d %d\n", where, names[i], found != NULL, error != NULL);
+    printf("%s %s: %d %s\n", where, names[i], found != NULL,
+           error == NULL ? "no error" : strstr(error, "undefined symbol"));
   }
 }
 
@@ -40,8 +42,10 @@ static void Use(void* library) {
   for (int round = 0; round < 20; ++round) {
     hipStream_t a = NULL;
     hipStream_t b = NULL;
-    printf("%d ", create(&a));
+    const hipError_t created = create(&a);
+    printf("%d ", created);
     printf("%d ", prioritized(&b, hipStreamNonBlocking, -1));
+    if (created != hipSuccess) continue;
     printf("%d ", a != b);
     printf("%d ", destroy(a));
     printf("%d ", destroy(b));
@@ -50,26 +54,40 @@ static void Use(void* library) {
   }
 }
 
+static void* Open(const char* argument) {
+  const int global = *argument == '+';
+  void* library = dlopen(argument + (global || *argument == '~'),
+                         RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
+  if (library != NULL) return library;
+  printf("%s\n", dlerror());
+  exit(1);
+}
+
+static void UseAll(void* library) {
+  Look("library", library);
+  void (*use_streams)(void) = dlsym(library, "UseStreams");
+  void (*find_streams)(void) = dlsym(library, "FindStreams");
+  if (use_streams != NULL) {
+    use_streams();
+    find_streams();
+  } else {
+    Use(library);
+  }
+  Look("default", RTLD_DEFAULT);
+  fflush(stdout);
+}
+
 int main(int argc, char** argv) {
+  void* opened[16] = {NULL};
+  const int first = argc > 1 && strcmp(argv[1], "first") == 0;
   Look("default", RTLD_DEFAULT);
   Look("next", RTLD_NEXT);
   Look("program", dlopen(NULL, RTLD_NOW));
-  for (int i = 1; i < argc; ++i) {
-    const int global = argv[i][0] == '+';
-    void* library = dlopen(argv[i] + global,
-                           RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
-    if (library == NULL) {
-      printf("%s\n", dlerror());
-      return 1;
-    }
-    Look("library", library);
-    void (*use_streams)(void) = dlsym(library, "UseStreams");
-    if (use_streams != NULL) {
-      use_streams();
-    } else {
-      Use(library);
-    }
-    Look("default", RTLD_DEFAULT);
+  for (int i = 1 + first; first && i < argc; ++i) opened[i] = Open(argv[i]);
+  for (int i = 1 + first; i < argc; ++i) {
+    if (!first) opened[i] = Open(argv[i]);
+    UseAll(opened[i]);
+    if (*argv[i] == '~') dlclose(opened[i]);
   }
   return 0;
 }
