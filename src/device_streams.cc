@@ -70,10 +70,12 @@ std::optional<absl::Status> DeviceStreams::Destroy(hipStream_t stream,
   }
   HipScope hip(ordinal_);
   if (!hip.entered().ok()) {
-    // The stream can't be checked, but HIP destroys one of any device.
+    // The stream can't be parked. HIP destroys one of any device.
     if (store_.Remove(claim.ticket) && MayCallHip()) {
       ++refused_error_;
-      DestroyNow(hip, stream);
+      const StreamFinding finding =
+          CheckMayBeAsked(hip, stream, ordinal_, claim.ticket.identity());
+      if (finding.verdict == StreamFinding::kFine) DestroyNow(hip, stream);
     }
     return ToStatus(hip.Close(hip.entered()), ordinal_);
   }

@@ -21,13 +21,6 @@ hipError_t hipGetDeviceCount(int* count) {
       [=](const CudaRuntime& cuda) { return cuda.cudaGetDeviceCount(count); });
 }
 
-// Of the HIP that this is built for; not below 6.0, since no query of a CUDA
-// stream waits for the null stream.
-hipError_t hipRuntimeGetVersion(int* version) {
-  *version = std::max(HIP_VERSION, 60000000);
-  return hipSuccess;
-}
-
 hipError_t hipGetDevice(int* device) {
   return WithCuda(
       [=](const CudaRuntime& cuda) { return cuda.cudaGetDevice(device); });
@@ -82,10 +75,11 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   });
 }
 
-// Of the HIP that it is built against.
+// Of the HIP that it is built against; not below 6.0, since no query of a CUDA
+// stream waits for the null stream.
 hipError_t hipRuntimeGetVersion(int* version) {
   return WithCuda([=](const CudaRuntime&) {
-    *version = HIP_VERSION;
+    *version = std::max(HIP_VERSION, 60000000);
     return 0;
   });
 }

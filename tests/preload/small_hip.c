@@ -125,6 +125,10 @@ hipError_t hipSetDevice(int device) {
   START();
   return device == 0 ? hipSuccess : hipErrorInvalidDevice;
 }
+hipError_t hipRuntimeGetVersion(int* version) {
+  *version = HIP_VERSION;
+  return hipSuccess;
+}
 hipError_t hipGetDeviceCount(int* count) {
   START();
   *count = 1;
