@@ -37,7 +37,7 @@ decltype(&hipGetDevice) get_device = nullptr;
 hipError_t TimedCreate(hipStream_t* stream, unsigned int flags, int priority) {
   int device = -1;
   (void)get_device(&device);  // the pool has just set it
-  const Summary::Start start = summary.BeginCreation(device);
+  const Summary::Start start = summary.BeginCreation(device, priority);
   const int64_t begin = Now();
   const hipError_t error = timed_create(stream, flags, priority);
   const int64_t nanoseconds = Now() - begin;
@@ -103,12 +103,19 @@ bool IsHipMapped() {
 
 int pid_at_load = 0;
 
+// Of each device and priority, as HIP has them.
+int most_queues = 4;
+
 void PrintSummary() { summary.Print(); }
 
 // When this library is loaded: handlers that were added early run late.
 __attribute__((constructor)) void ArrangeSummary() {
   if (!IsSummaryWanted()) return;
   pid_at_load = getpid();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets variables.
+  if (const char* queues = std::getenv("GPU_MAX_HW_QUEUES")) {
+    most_queues = std::max(most_queues, std::atoi(queues));
+  }
   std::atexit(PrintSummary);
   at_quick_exit(PrintSummary);
 }
@@ -150,11 +157,14 @@ void Summary::Add(Half half, bool answered, const Stopwatch& stopwatch) {
   if (answered) ++calls.answered;
 }
 
-Summary::Start Summary::BeginCreation(int device) {
+Summary::Start Summary::BeginCreation(int device, int priority) {
   Start start;
   start.device = device;
+  start.priority = std::clamp(priority + 1, 0, kPriorities - 1);
   start.is_startup =
       device < 0 || device >= kMostDevices || !is_started_[device];
+  start.may_make_queue =
+      start.is_startup || created_[device][start.priority] < most_queues;
   if (start.is_startup) ++startups_begun_;
   // In this order: what has ended had begun.
   const uint64_t ended = startups_ended_;
@@ -170,9 +180,12 @@ void Summary::EndCreation(const Start& start, bool succeeded,
       is_started_[start.device] = true;
     }
     ++startups_ended_;
-  } else if (succeeded && start.is_alone &&
+  } else if (succeeded && !start.may_make_queue && start.is_alone &&
              start.startups_begun == startups_begun_) {
     AddHips(kCreate, nanoseconds);
+  }
+  if (succeeded && start.device >= 0 && start.device < kMostDevices) {
+    ++created_[start.device][start.priority];
   }
 }
 
@@ -181,7 +194,9 @@ void Summary::AddDestroy(int64_t nanoseconds) {
 }
 
 void Summary::NoteReset(int device) {
-  if (device >= 0 && device < kMostDevices) is_started_[device] = false;
+  if (device < 0 || device >= kMostDevices) return;
+  is_started_[device] = false;
+  for (std::atomic<int>& created : created_[device]) created = 0;
 }
 
 void Summary::PrintUnused(int pid) const {

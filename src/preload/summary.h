@@ -3,9 +3,10 @@
 // The one line that the preloaded library writes to stderr when the program
 // ends, if HIP_STREAM_POOL_SUMMARY is set: what the pool did, and the time that
 // it saved. That time is a lower bound, from the shortest call of HIP's own
-// that was timed in this process: never from one that started a device up,
-// which takes up to a second, or waited for one that did. No HIP call is made
-// for the line, and nothing is timed without the variable.
+// that was timed in this process: never from a creation that started a device
+// up, which takes up to a second, that waited for such a one, or that may have
+// made a hardware queue, which later creations share. No HIP call is made for
+// the line, and nothing is timed without the variable.
 #ifndef HIP_STREAM_POOL_SRC_PRELOAD_SUMMARY_H_
 #define HIP_STREAM_POOL_SRC_PRELOAD_SUMMARY_H_
 
@@ -39,7 +40,7 @@ class Summary {
   // A call of HIP's own. A creation starts its device up if it begins before
   // the first one there has returned.
   class Start;
-  Start BeginCreation(int device);
+  Start BeginCreation(int device, int priority);
   void EndCreation(const Start& start, bool succeeded, int64_t nanoseconds);
   void AddDestroy(int64_t nanoseconds);
 
@@ -53,6 +54,7 @@ class Summary {
 
  private:
   static constexpr int kMostDevices = 256;
+  static constexpr int kPriorities = 3;     // -1 to 1
   static constexpr int kMostThreads = 256;  // at one time; others save nothing
   static constexpr int64_t kNotTimed = INT64_MAX;
 
@@ -74,6 +76,8 @@ class Summary {
   Calls calls_[kMostThreads][2];
   std::atomic<int64_t> shortest_of_hip_[2] = {{kNotTimed}, {kNotTimed}};
   std::atomic<bool> is_started_[kMostDevices] = {};
+  // Creations that have returned.
+  std::atomic<int> created_[kMostDevices][kPriorities] = {};
   std::atomic<uint64_t> startups_begun_{0};
   std::atomic<uint64_t> startups_ended_{0};
   std::atomic<int> pid_{0};  // of the process whose times these are
@@ -84,7 +88,9 @@ class Summary::Start {
  private:
   friend class Summary;
   int device;
+  int priority;  // from 0
   bool is_startup;
+  bool may_make_queue;
   bool is_alone;  // with no start-up beside it
   uint64_t startups_begun;
 };

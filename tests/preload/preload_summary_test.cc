@@ -42,36 +42,64 @@ double Claim(const std::string& summary) {
   return value * (*unit == 's' ? 1000 : *unit == 'm' ? 1 : 0.001);
 }
 
-// A cost of HIP's driver, and of how many streams 5.2.3 then has a second.
+// Runs timed_streams with a cost of HIP's driver, and returns the claim and the
+// milliseconds that the program really saved.
+struct Savings {
+  Savings(const char* threads, const char* devices, const char* start,
+          const char* cost) {
+    const Program program =
+        Program({"timed_streams", threads, devices, start})
+            .Set("SIMULATED_HSA_DEVICES", "8")
+            .Set(cost, strstr(cost, "SIGNAL") != nullptr ? "50" : "3000")
+            .Set("HIP_STREAM_POOL_SUMMARY", "1");
+    const Outcome raw = program.Run();
+    const Outcome pooled = Program(program).Preload(kPool).Run();
+    is_simulated = raw.driver_calls >= 0;
+    summary = pooled.err;
+    claim = Claim(summary);
+    without = std::atof(raw.out.c_str()) / 1000;
+    real = without - std::atof(pooled.out.c_str()) / 1000;
+  }
+  bool is_simulated;
+  std::string summary;
+  double claim;
+  double without;
+  double real;
+};
+
 TEST(PreloadSummaryTest, ClaimsNoMoreThanTheProgramSaves) {
-  for (const auto& [variable, microseconds] :
-       {std::pair("SIMULATED_HSA_ALLOCATE_US", "8000"),
-        std::pair("SIMULATED_HSA_SIGNAL_DESTROY_US", "300"),
-        std::pair("SIMULATED_HSA_QUEUE_CREATE_US", "8000")}) {
-    for (const char* threads : {"1", "8"}) {
-      for (const char* devices : {"1", "2", "8"}) {
-        SCOPED_TRACE(std::string(variable) + " " + threads + " " + devices);
-        const Program program = Program({"timed_streams", threads, devices})
-                                    .Set("SIMULATED_HSA_DEVICES", "8")
-                                    .Set(variable, microseconds)
-                                    .Set("HIP_STREAM_POOL_SUMMARY", "1");
-        const Outcome without = program.Run();
-        if (without.driver_calls < 0) GTEST_SKIP() << "no simulated GPU";
-        const Outcome with = Program(program).Preload(kPool).Run();
-        const double saved =
-            (std::stod(without.out) - std::stod(with.out)) / 1000;
-        EXPECT_LE(Claim(with.err), saved * 1.1 + 20) << with.err;
-      }
+  for (const char* cost :
+       {"SIMULATED_HSA_ALLOCATE_US", "SIMULATED_HSA_SIGNAL_DESTROY_US",
+        "SIMULATED_HSA_QUEUE_CREATE_US"}) {
+    for (const auto& [threads, devices] :
+         {std::pair("1", "1"), std::pair("1", "8"), std::pair("8", "1"),
+          std::pair("8", "8")}) {
+      SCOPED_TRACE(std::string(cost) + " " + threads + " " + devices);
+      const Savings savings(threads, devices, "warm", cost);
+      if (!savings.is_simulated) GTEST_SKIP() << "needs the simulated GPU";
+      EXPECT_LE(savings.claim, savings.real * 1.05 + 10) << savings.summary;
     }
   }
 }
 
+// Where the first creation of each device, which takes long, is on a thread of
+// its own, all at once.
+TEST(PreloadSummaryTest, ClaimsNothingOfTheStartOfDevices) {
+  for (const char* threads : {"1", "2", "8"}) {
+    const Savings savings(threads, "8", "cold", "SIMULATED_HSA_ALLOCATE_US");
+    if (!savings.is_simulated) GTEST_SKIP() << "needs the simulated GPU";
+    // 36 streams of a thread, at 3 ms and HIP's own part.
+    EXPECT_LE(savings.claim, 36 * 5) << savings.summary;
+    EXPECT_LE(savings.claim, savings.without) << savings.summary;
+  }
+}
+
 TEST(PreloadSummaryTest, ClaimsWhatOneThreadIsSureToSave) {
-  const Program program = Program({"timed_streams", "1", "1"})
-                              .Set("SIMULATED_HSA_ALLOCATE_US", "8000");
+  const Program program = Program({"timed_streams", "1", "1", "warm"})
+                              .Set("SIMULATED_HSA_ALLOCATE_US", "3000");
   if (program.Run().driver_calls < 0) GTEST_SKIP() << "needs the simulated GPU";
-  // 38 that were not created.
-  EXPECT_GE(Claim(Summary(program)), 38 * 8 * 0.9);
+  // 30 that were not created.
+  EXPECT_GE(Claim(Summary(program)), 30 * 3 * 0.9);
 }
 
 // Each is its device's first.
