@@ -307,6 +307,14 @@ static void Reset(void) {
   }
 }
 
+static void DestroyedByAReset(void) {
+  for (int round = 0; round < ROUNDS; ++round) {
+    hipStream_t stream = Create();
+    SHOW(hipDeviceReset());
+    SHOW(hipStreamDestroy(stream));
+  }
+}
+
 static void Devices(void) {
   int devices = 0;
   SHOW(hipGetDeviceCount(&devices));
@@ -440,6 +448,7 @@ static const struct {
     {"CapturesSecondStreamDestroyed", CapturesSecondStreamDestroyed},
     {"CaptureModeIsLeftAlone", CaptureModeIsLeftAlone},
     {"Reset", Reset},
+    {"DestroyedByAReset", DestroyedByAReset},
     {"Devices", Devices},
     {"Contexts", Contexts},
     {"CuMasks", CuMasks},

@@ -40,8 +40,6 @@ TEST(PreloadLoaderTest, AProgramThatOpensHipGetsThePool) {
     opened.ExpectFewerDriverCalls();
     const std::string summary = Summary(program);
     EXPECT_THAT(summary, HasSubstr("hits 38, misses 2,"));
-    // HIP was seen to create a stream, and not to destroy one.
-    EXPECT_THAT(summary, HasSubstr("saved at least "));
     EXPECT_THAT(summary, HasSubstr("destroy: HIP not measured"));
   }
 }
@@ -194,6 +192,8 @@ TEST(PreloadLoaderTest, AConstructorMayWaitForAnotherThreadsCall) {
   for (const std::string& hip : {std::string("-"), PathOfHip()}) {
     for (const char* job : {"masked", "create", "reset", "null", "flags",
                             "CREATE", "RESET", "NULL", "FLAGS"}) {
+      // A thread's first call there waits for the constructor in HIP itself.
+      if (HIP_VERSION >= 70000000 && *job < 'a') continue;
       for (const char* on : {"on", "off"}) {
         SCOPED_TRACE(hip + " " + job + " " + on);
         Comparison(Program({"constructor_waits", hip, job, plugin})

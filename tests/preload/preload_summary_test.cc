@@ -88,8 +88,8 @@ TEST(PreloadSummaryTest, ClaimsNothingOfTheStartOfDevices) {
   for (const char* threads : {"1", "2", "8"}) {
     const Savings savings(threads, "8", "cold", "SIMULATED_HSA_ALLOCATE_US");
     if (!savings.is_simulated) GTEST_SKIP() << "needs the simulated GPU";
-    // 36 streams of a thread, at 3 ms and HIP's own part.
-    EXPECT_LE(savings.claim, 36 * 5) << savings.summary;
+    // 36 streams of a thread, at two allocations and HIP's own part.
+    EXPECT_LE(savings.claim, 36 * 10) << savings.summary;
     EXPECT_LE(savings.claim, savings.without) << savings.summary;
   }
 }
