@@ -164,16 +164,13 @@ hipError_t Destroy(const Route& route, hipStream_t stream, const Next& next) {
 
 template <typename Next>
 hipError_t Reset(const Route& route, const Next& next) {
-  const RealHip* hip = KnownRealHip();
-  // With the devices, HIP is known.
-  Devices* devices = route.IsOf(hip) && MayCallHip() ? KnownDevices() : nullptr;
-  int device = -1;
-  if (devices != nullptr && hip->hipGetDevice(&device) != hipSuccess) {
-    device = -1;
-  }
   const hipError_t error = next();
   // Not before: a stream that is created meanwhile would die unseen.
-  if (error == hipSuccess && devices != nullptr) {
+  const RealHip* hip = KnownRealHip();
+  Devices* devices = KnownDevices();
+  int device = 0;
+  if (error == hipSuccess && devices != nullptr && route.IsOf(hip) &&
+      MayCallHip() && hip->hipGetDevice(&device) == hipSuccess) {
     devices->Invalidate(device);
     summary.NoteReset(device);
   }

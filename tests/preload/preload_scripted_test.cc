@@ -3,6 +3,9 @@
 // A program that knows nothing of the pool and has it beneath, by LD_PRELOAD,
 // over a HIP that fails as the test says, and is older than the one that the
 // preloaded library was built for, or newer (7.1).
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "gmock/gmock.h"
@@ -177,6 +180,56 @@ TEST_P(PreloadScriptedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
   hipStream_t masked = hip.CreateElsewhere(0, hipStreamNonBlocking, 0);
   ASSERT_EQ(masked, parked);
   EXPECT_NE(Create(), masked);
+}
+
+TEST_P(PreloadScriptedTest, WhatIsParkedDuringAResetIsForgottenToo) {
+  hip.ReuseHandles();
+  hipStream_t parked = nullptr;
+  hip.During("hipDeviceReset", [&] {
+    parked = Create();
+    EXPECT_EQ(hipStreamDestroy(parked), hipSuccess);
+  });
+  EXPECT_EQ(hipDeviceReset(), hipSuccess);
+  hip.During("hipDeviceReset", nullptr);
+  hipStream_t masked = hip.CreateElsewhere(0, hipStreamNonBlocking, 0);
+  ASSERT_EQ(masked, parked);
+  EXPECT_NE(Create(), masked);
+}
+
+TEST_P(PreloadScriptedTest, AResetThatFailsForgetsNothing) {
+  hipStream_t stream = Create();
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  hip.Fail("hipDeviceReset", hipErrorUnknown);
+  EXPECT_EQ(hipDeviceReset(), hipErrorUnknown);
+  EXPECT_TRUE(IsParked(stream));
+}
+
+TEST_P(PreloadScriptedTest, AResetDuringADestroyTakesNobodysStream) {
+  hip.ReuseHandles();
+  hipStream_t stream = Create();
+  hipStream_t masked = nullptr;
+  hip.During("hipStreamGetPriority", [&] {
+    hip.During("hipStreamGetPriority", nullptr);
+    EXPECT_EQ(hipDeviceReset(), hipSuccess);
+    masked = hip.CreateElsewhere(0, hipStreamNonBlocking, 0);
+  });
+  hip.Fail("hipStreamGetPriority", hipErrorUnknown);
+  EXPECT_EQ(hipStreamDestroy(stream), hipErrorContextIsDestroyed);
+  ASSERT_EQ(masked, stream);
+  EXPECT_TRUE(hip.IsLive(masked));
+}
+
+TEST_P(PreloadScriptedTest, AForkedChildsDestroyGoesStraightToHip) {
+  hipStream_t stream = Create();
+  const pid_t child = fork();
+  if (child == 0) {
+    hip.ClearCalls();
+    (void)hipStreamDestroy(stream);
+    _exit(hip.CallNames() == "StreamDestroy" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 #ifdef SCRIPTED_HIP_IS_7_1

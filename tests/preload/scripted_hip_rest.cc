@@ -17,9 +17,4 @@ hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
   return hipErrorInvalidValue;
 }
 
-hipError_t hipDeviceReset() {
-  scripted_hip::ScriptedHip::Get().ResetDevice(scripted_hip::CurrentDevice());
-  return hipSuccess;
-}
-
 }  // extern "C"

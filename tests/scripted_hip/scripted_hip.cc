@@ -147,9 +147,13 @@ void ScriptedHip::DestroyElsewhere(hipStream_t stream) {
 
 void ScriptedHip::ResetDevice(int device) {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto next = state_.streams.begin(); next != state_.streams.end();) {
+  state_.RemoveStreamsOf(device);
+}
+
+void ScriptedHip::State::RemoveStreamsOf(int device) {
+  for (auto next = streams.begin(); next != streams.end();) {
     const auto stream = next++;
-    if (stream->second.device == device) state_.RemoveStream(stream->first);
+    if (stream->second.device == device) RemoveStream(stream->first);
   }
 }
 
@@ -425,6 +429,12 @@ hipError_t hipSetDevice(int device) {
   return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
     if (device < 0 || device >= hip.devices) return hipErrorInvalidDevice;
     thread.device = device;
+    return hipSuccess;
+  });
+}
+hipError_t hipDeviceReset() {
+  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState& thread) {
+    hip.RemoveStreamsOf(thread.device);
     return hipSuccess;
   });
 }

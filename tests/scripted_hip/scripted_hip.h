@@ -128,6 +128,7 @@ class ScriptedHip {
   struct State {
     hipStream_t AddStream(int device, unsigned int flags, int priority);
     void RemoveStream(hipStream_t stream);
+    void RemoveStreamsOf(int device);
 
     int devices = 0;
     Behavior behavior = Behavior::kHip52;
