@@ -15,6 +15,7 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "gpu/gpu_choice.h"
 #include "hip/hip_runtime_api.h"
@@ -75,7 +76,12 @@ int ExitAfterShutDown(hipStream_t stream) {
       reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "hsa_shut_down"));
   while (shut_down() == 0) {  // once for each hsa_init of the HIP runtime
   }
-  const int threads = CountThreads();
+  // The system lists a thread that was joined for a moment longer.
+  int threads = CountThreads();
+  for (int i = 0; threads > 0 && i < 1000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    threads = CountThreads();
+  }
   if (threads > 0) std::fprintf(stderr, "%d threads are left\n", threads);
   std::fflush(nullptr);
   // Without the HIP runtime's own end, which may want the threads.
