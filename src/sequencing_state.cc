@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sequencing_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -27,10 +28,20 @@ bool SaysNothing(const HipResult& result) {
 
 }  // namespace
 
-// One for each thread that waits for the record, and shared with the event: a
-// thread that is cancelled while it waits leaves no pointer to its stack.
+// On the stack of a thread that waits for the record. Its destructor takes it
+// off the event's list: a thread that is cancelled leaves no pointer to its
+// stack.
 class SequencingState::Waiter {
  public:
+  explicit Waiter(SequencingState& state) : state_(state) {}
+  ~Waiter() {
+    MutexLock lock(state_.mutex_);
+    std::vector<Waiter*>& all = state_.waiters_;
+    all.erase(std::remove(all.begin(), all.end(), this), all.end());
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
   void Wait() {
     std::unique_lock<std::mutex> lock(mutex_);
     woken_up_.wait(lock, [this] { return woken_; });
@@ -43,6 +54,7 @@ class SequencingState::Waiter {
   }
 
  private:
+  SequencingState& state_;
   std::mutex mutex_;
   std::condition_variable woken_up_;
   bool woken_ = false;
@@ -154,16 +166,16 @@ bool SequencingState::Leave(Phase from, Phase to) {
 }
 
 void SequencingState::Finish(Phase phase, const absl::Status& error) {
-  std::vector<std::shared_ptr<Waiter>> waiters;
   std::vector<Callback> callbacks;
   {
     MutexLock lock(mutex_);
     error_ = error;
     phase_.store(phase, std::memory_order_release);
-    waiters.swap(waiters_);
+    // Under the lock: a waiter that is cancelled waits for this.
+    for (Waiter* waiter : waiters_) waiter->Wake();
+    waiters_.clear();
     callbacks.swap(callbacks_);
   }
-  for (const auto& waiter : waiters) waiter->Wake();
   for (Callback& callback : callbacks) std::move(callback)(error);
 }
 
@@ -188,13 +200,14 @@ absl::Status SequencingState::RecordNow(
 }
 
 absl::Status SequencingState::AwaitRecord() {
-  std::shared_ptr<Waiter> waiter;
+  if (IsOver(phase_.load(std::memory_order_acquire))) return error();
+  Waiter waiter(*this);
   {
     MutexLock lock(mutex_);
     if (IsOver(phase_.load(std::memory_order_relaxed))) return error_;
-    waiter = waiters_.emplace_back(std::make_shared<Waiter>());
+    waiters_.push_back(&waiter);
   }
-  waiter->Wait();
+  waiter.Wait();
   return error();
 }
 

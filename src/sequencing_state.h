@@ -101,9 +101,9 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
 
   Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
-  // One for each thread that waits for the record. A condition variable here
-  // could not be destroyed in a child that was forked meanwhile.
-  std::vector<std::shared_ptr<Waiter>> waiters_ ABSL_GUARDED_BY(mutex_);
+  // One on the stack of each thread that waits for the record: a condition
+  // variable here could not be destroyed in a child that was forked meanwhile.
+  std::vector<Waiter*> waiters_ ABSL_GUARDED_BY(mutex_);
   std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
