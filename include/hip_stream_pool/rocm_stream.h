@@ -101,8 +101,8 @@ class RocmStream {
   // and HIP may have given its handle away: the hook then runs with nullptr. It
   // may create and release other streams. The place to take the handle out of a
   // library (rocBLAS, MIOpen ...) that was set to it. Dropped, not run, while
-  // the process exits and in a forked child, where no handle is leased again, and
-  // on a RocmStream that owns nothing.
+  // the process exits and in a forked child, where no handle is leased again,
+  // and on a RocmStream that owns nothing.
   void OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook);
 
   // Waits for the work, runs the hooks and gives the handle back with

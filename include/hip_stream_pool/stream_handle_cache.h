@@ -18,8 +18,9 @@
 // everything else does nothing. What is parked then is left to the system.
 //
 // If the system has no memory for the pool's bookkeeping, the process ends
-// (std::terminate): no call throws half-way and loses a stream. A thread that is
-// cancelled (pthread_cancel) while HIP works for it may lose that one stream.
+// (std::terminate): no call throws half-way and loses a stream. A thread that
+// is cancelled (pthread_cancel) while HIP works for it may lose that one
+// stream.
 //
 // A parked stream keeps the memory that HIP has for a stream (5 to 9 MiB) and
 // its share of a hardware queue. A shared library that links the pool should
