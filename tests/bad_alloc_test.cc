@@ -32,8 +32,13 @@ void* Allocate(size_t size) {
 }  // namespace
 
 void* operator new(size_t size) { return Allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+// Not inline: the compiler would see a free of what no malloc gave.
+__attribute__((noinline)) void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace hip_stream_pool {
 namespace {

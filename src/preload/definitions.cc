@@ -158,15 +158,15 @@ void LearnGlobalScope(bool in_any_case) {
     learnt.loads = objects.loads();
     learnt.unloads = objects.unloads();
     for (int i = 0; i < kFunctions && !is_needed; ++i) {
-      is_needed =
-          !IsClear(objects, Function(i)) && !global_scope.IsCurrent(objects);
+      is_needed = !IsClear(objects, static_cast<Function>(i)) &&
+                  !global_scope.IsCurrent(objects);
     }
   });
   if (!is_needed) return;
   for (int i = 0; i < kFunctions; ++i) {
-    learnt.functions[i] = FindInGlobalScope(Function(i));
+    learnt.functions[i] = FindInGlobalScope(static_cast<Function>(i));
   }
-  (void)dlerror();
+  (void)dlerror();  // NOLINT(concurrency-mt-unsafe): glibc has it by thread
   LoadedObjects::With([&](LoadedObjects& objects) {
     global_scope = learnt;
     for (LoadedObject& object : objects) {

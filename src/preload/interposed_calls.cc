@@ -185,6 +185,7 @@ using hip_stream_pool::Destroy;
 using hip_stream_pool::Reset;
 using hip_stream_pool::Route;
 
+// NOLINTBEGIN(bugprone-macro-parentheses): names and lists.
 // A function of HIP's, twice, and a name for the exported one that no program
 // can take. `answer` is what both do.
 #define INTERPOSE(name, which, parameters, arguments, answer)                \
@@ -210,6 +211,8 @@ using hip_stream_pool::Route;
                : reinterpret_cast<decltype(&::name)>(route.function) \
                      arguments;                                      \
   }
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 INTERPOSE(hipStreamCreate, kStreamCreate, (hipStream_t * stream), (stream),
           Create(route, stream, hipStreamDefault, 0, next))

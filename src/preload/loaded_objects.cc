@@ -25,13 +25,18 @@ bool IsHip(const char* path) {
          (file[kLength] == '.' || file[kLength] == '-');
 }
 
+void* ToPointer(uintptr_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): ELF's tables hold numbers.
+  return reinterpret_cast<void*>(address);
+}
+
 // Most objects' tables hold addresses, some (the kernel's) still offsets.
 template <typename T>
 void SetTable(const T*& table, const LoadedObject& object,
               const ElfW(Dyn) & entry) {
   const uintptr_t value = entry.d_un.d_ptr;
-  table = reinterpret_cast<const T*>(value < object.base ? object.base + value
-                                                         : value);
+  table = static_cast<const T*>(
+      ToPointer(value < object.base ? object.base + value : value));
 }
 
 }  // namespace
@@ -45,7 +50,7 @@ LoadedObject::LoadedObject(const dl_phdr_info& info) : LoadedObject() {
   base = info.dlpi_addr;
   is_hip = IsHip(path);
   const auto at = [&](uintptr_t offset) {
-    return reinterpret_cast<const void*>(base + offset);
+    return static_cast<const void*>(ToPointer(base + offset));
   };
   begin = at(UINTPTR_MAX - base);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
@@ -67,8 +72,9 @@ LoadedObject::LoadedObject(const dl_phdr_info& info) : LoadedObject() {
     if (entry->d_tag == DT_HASH) SetTable(hash, *this, *entry);
     if (entry->d_tag == DT_RELA) SetTable(relocations[0].begin, *this, *entry);
     if (entry->d_tag == DT_RELASZ) relocations[0].bytes = entry->d_un.d_val;
-    if (entry->d_tag == DT_JMPREL)
+    if (entry->d_tag == DT_JMPREL) {
       SetTable(relocations[1].begin, *this, *entry);
+    }
     if (entry->d_tag == DT_PLTRELSZ) relocations[1].bytes = entry->d_un.d_val;
     if (entry->d_tag == DT_SONAME) soname_at = entry->d_un.d_val;
   }
@@ -85,7 +91,7 @@ void* LoadedObject::Find(const char* name) const {
         std::strcmp(strings + symbol.st_name, name) != 0) {
       return nullptr;
     }
-    return reinterpret_cast<void*>(base + symbol.st_value);
+    return ToPointer(base + symbol.st_value);
   };
   if (gnu_hash != nullptr) {
     uint32_t wanted = 5381;
@@ -127,8 +133,7 @@ bool LoadedObject::IsBoundTo(const LoadedObject& other) const {
           strings + symbols[ELF64_R_SYM(relocation.r_info)].st_name;
       if (std::strncmp(name, "hip", 3) != 0) continue;
       void* bound = nullptr;
-      std::memcpy(&bound, reinterpret_cast<void*>(base + relocation.r_offset),
-                  sizeof(bound));
+      std::memcpy(&bound, ToPointer(base + relocation.r_offset), sizeof(bound));
       if (other.Contains(bound) && other.Find(name) == bound) return true;
     }
   }

@@ -22,9 +22,9 @@ Summary summary;
 namespace {
 
 int64_t Now() {
-  return std::chrono::nanoseconds(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  const std::chrono::nanoseconds now =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return now.count();
 }
 
 // Of this thread, in the calls that are timed.

@@ -26,7 +26,7 @@ namespace {
 Function FunctionOf(const char* name) {
   int i = std::strncmp(name, "hip", 3) == 0 ? 0 : kFunctions;
   while (i < kFunctions && std::strcmp(name, kFunctionNames[i]) != 0) ++i;
-  return Function(i);
+  return static_cast<Function>(i);
 }
 
 // In place of HIP's own function the pool's, which goes on to that HIP whoever
@@ -62,7 +62,8 @@ void* FindWithoutThisLibrary(void* handle, Function function,
   found = FindInGlobalScope(function);
   if (found == nullptr && handle == RTLD_DEFAULT) {
     found = FindInGroupsOf(caller, function);
-    if (found != nullptr) (void)dlerror();  // of the search before
+    // Of the search before. NOLINTNEXTLINE(concurrency-mt-unsafe): by thread.
+    if (found != nullptr) (void)dlerror();
   }
   return found;
 }
