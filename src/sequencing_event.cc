@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "process_lifetime.h"
 #include "sequencing_state.h"
 
 namespace hip_stream_pool {
@@ -15,6 +16,7 @@ struct Promise {
   Promise(const Promise&) = delete;
   Promise& operator=(const Promise&) = delete;
   ~Promise() {
+    if (IsForkedChild()) return;
     state
         ->SetError(absl::CancelledError(
             "the event was dropped before it was recorded"))
