@@ -39,6 +39,14 @@ void EventLoop::Cancel(Task* task) {
   forget();  // it may have posted itself while it ran
 }
 
+void EventLoop::WaitUntilIdle(Clock::time_point deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (thread_.get_id() == std::this_thread::get_id()) return;
+  finished_.wait_until(lock, deadline, [this] {
+    return !thread_.joinable() || (running_ == nullptr && ready_.empty());
+  });
+}
+
 void EventLoop::Stop() { StopWithin(std::chrono::seconds(1)); }
 
 void EventLoop::StopForExit() {

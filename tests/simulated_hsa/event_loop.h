@@ -62,7 +62,11 @@ class EventLoop {
   // the thread is in may never return.
   void Stop();
 
-  // The same when the process ends, except that nothing starts any more and
+  // Waits until every task that is posted has run, at most until `deadline`.
+  // From one of this loop's tasks it returns at once.
+  void WaitUntilIdle(Clock::time_point deadline);
+
+  // As Stop, when the process ends, except that nothing starts any more and
   // that a thread inside a task is left behind at once.
   void StopForExit();
 

@@ -5,14 +5,18 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -88,6 +92,34 @@ int ExitAfterShutDown(hipStream_t stream) {
   _exit(threads > 0 ? 1 : 0);
 }
 
+std::atomic<bool> handlers_are_late{false};
+
+struct LateHandler {
+  hsa_amd_signal_handler function;
+  void* argument;
+
+  static bool Run(hsa_signal_value_t value, void* late) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const std::unique_ptr<LateHandler> handler(static_cast<LateHandler*>(late));
+    return handler->function(value, handler->argument);
+  }
+};
+
+// The handler of the stream's last work is what frees its memory.
+int ExitBeforeHandler(hipStream_t stream) {
+  void* memory;
+  CHECK_HIP(hipMalloc(&memory, kSize));
+  simulated_hsa::Get()->Hold();
+  handlers_are_late = true;
+  CHECK_HIP(hipMemsetAsync(memory, 0, kSize, stream));
+  if (hipStreamQuery(stream) != hipErrorNotReady) return 1;
+  simulated_hsa::Get()->Release();
+  CHECK_HIP(hipStreamSynchronize(stream));
+  CHECK_HIP(hipFree(memory));
+  CHECK_HIP(hipStreamDestroy(stream));
+  return 0;
+}
+
 int ExitInForkedChild() {
   const pid_t child = fork();
   if (child == 0) std::exit(0);
@@ -97,6 +129,22 @@ int ExitInForkedChild() {
 }
 
 }  // namespace
+
+// HIP calls this one, in place of the simulation's.
+hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal,
+                                          hsa_signal_condition_t relation,
+                                          hsa_signal_value_t value,
+                                          hsa_amd_signal_handler function,
+                                          void* argument) {
+  static const auto simulated =
+      reinterpret_cast<decltype(&hsa_amd_signal_async_handler)>(
+          dlsym(RTLD_NEXT, "hsa_amd_signal_async_handler"));
+  if (handlers_are_late) {
+    argument = new LateHandler{function, argument};
+    function = LateHandler::Run;
+  }
+  return simulated(signal, relation, value, function, argument);
+}
 
 int main(int argc, char** argv) {
   hip_stream_pool::ChooseGpu(argv);
@@ -124,6 +172,7 @@ int main(int argc, char** argv) {
     CHECK_HIP(hipStreamAddCallback(stream, NeverReturn, nullptr, 0));
     return 0;
   }
+  if (way == "before_handler") return ExitBeforeHandler(stream);
   if (way == "after_shut_down") return ExitAfterShutDown(stream);
   if (way == "in_forked_child") return ExitInForkedChild();
   if (way == "after_reset") {

@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <string>
 
 namespace simulated_hsa {
@@ -15,6 +18,13 @@ namespace {
 struct StopAtExit {
   ~StopAtExit() { Runtime::Get().StopForExit(); }
 } stop_at_exit;
+
+// HIP does not wait at exit for the functions that it has called when a signal
+// completes, and HIP 7 crashes if one still runs while it destroys its objects.
+// On a GPU that is a matter of microseconds; the thread here may wait longer
+// for a busy machine's processor. HIP's objects are there before hsa_init is
+// called, so this handler runs before their destructors.
+void FinishAtExit() { Runtime::Get().FinishForExit(); }
 
 }  // namespace
 
@@ -38,6 +48,8 @@ Runtime::Runtime()
 
 bool Runtime::Start() {
   if (!settings_.valid()) return false;
+  static const int registered = std::atexit(FinishAtExit);
+  (void)registered;
   const std::lock_guard<std::mutex> lock(mutex_);
   ++starts_;
   return true;
@@ -51,6 +63,16 @@ bool Runtime::Stop() {
   }
   for (EventLoop* loop : Loops()) loop->Stop();
   return true;
+}
+
+void Runtime::FinishForExit() {
+  if (getpid() != process_) return;  // as below
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(1);
+  // Who sees that a signal has completed may be here before its handlers are
+  // posted. So first come the threads that complete signals.
+  std::vector<EventLoop*> loops = Loops();
+  std::reverse(loops.begin(), loops.end());
+  for (EventLoop* loop : loops) loop->WaitUntilIdle(deadline);
 }
 
 void Runtime::StopForExit() {

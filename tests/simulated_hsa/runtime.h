@@ -55,8 +55,9 @@ class Runtime {
   // Never destroyed: the HIP runtime may call until the very end.
   static Runtime& Get();
 
-  bool Start();  // hsa_init; false if the settings are not valid
-  bool Stop();   // hsa_shut_down; false if not started
+  bool Start();          // hsa_init; false if the settings are not valid
+  bool Stop();           // hsa_shut_down; false if not started
+  void FinishForExit();  // what has been completed; before the HIP runtime ends
   void StopForExit();
 
   Settings& settings() { return settings_; }
