@@ -255,6 +255,7 @@ TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
   for (const char* call : {"hipEventQuery", "hipStreamWaitEvent"}) {
     RocmStream producer = MakeStream();
     const RocmStream consumer = MakeStream();
+    hip.ClearCalls();
     const int64_t parked = Stats().parked_now;
     hip.SetBusy(producer.handle());
     auto event = SequencingEvent::Create();
@@ -265,6 +266,7 @@ TEST_F(SequencingEventTest, AReleaseWaitsForWhoeverAsksAboutTheStream) {
     held.AwaitCall();
     std::future<absl::Status> released =
         std::async(std::launch::async, [&] { return producer.Release(); });
+    while (hip.Count("hipStreamSynchronize") == 0) std::this_thread::yield();
     EXPECT_FALSE(IsReadyAlready(released));
     EXPECT_EQ(Stats().parked_now, parked) << "another could have it by now";
     EXPECT_EQ(event->TryIsComplete(), false);
