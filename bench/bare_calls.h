@@ -1,86 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HIP calls that it takes to lend a parked stream and to park it again, by
-// themselves: the floor that the pool stands on. In the order in which the pool
-// makes them, for a thread whose current device is the stream's.
+// The HIP calls that it takes to acquire a parked stream and to park it again,
+// by themselves: what the pool can't do without, with the HIP that runs. In the
+// order in which the pool makes them.
 #ifndef HIP_STREAM_POOL_BENCH_BARE_CALLS_H_
 #define HIP_STREAM_POOL_BENCH_BARE_CALLS_H_
 
 #include "absl/status/status.h"
+#include "hip/hip.h"
 #include "hip/hip_runtime_api.h"
-#include "hip_version.h"
 
 namespace hip_stream_pool {
 
-enum class BareCalls {
-  kOfEveryVersion,  // what HIP 5.2 has
-  kOfThisVersion,   // and what later versions have to tell streams apart
-};
-
-// Whether the two differ.
-inline constexpr bool kThisVersionHasMore =
-    HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE || HIP_STREAM_POOL_HAS_STREAM_GET_ID;
-
-// In a cycle of this version, on the device that is current: the two below.
-inline constexpr int kCallsOfThisVersion =
-    11 + int{kThisVersionHasMore} +
-    int{kThisVersionHasMore && !HIP_STREAM_POOL_CALLS_CHECK_STREAMS} +
-    int{HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES != 0};
-
-// Whether the handle is still that stream's. Adds up the errors, as the others.
-template <BareCalls kCalls>
-int BareIdentity(hipStream_t stream) {
-  if constexpr (kCalls == BareCalls::kOfThisVersion) {
-#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
-    unsigned long long id = 0;  // NOLINT(google-runtime-int)
-    return hipStreamGetId(stream, &id);
-#elif HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
-    hipDevice_t device = 0;
-    return hipStreamGetDevice(stream, &device);
-#endif
-  }
-  (void)stream;
-  return hipSuccess;
+// In a cycle of a stream with hipStreamDefault.
+inline int BareCallsOfACycle() {
+  const HipFunctions& hip = KnownHip()->functions;
+  const Behaviors& behaviors = KnownHip()->behaviors;
+  return 5 + int{hip.hipStreamGetId || hip.hipStreamGetDevice} +
+         (behaviors.query_breaks_captures ? 4 : 0) +
+         int{!behaviors.calls_check_streams} +
+         int{static_cast<bool>(hip.hipStreamGetAttribute)};
 }
 
-// A parked stream is lent: 4 calls of every version. True if all went well.
-template <BareCalls kCalls>
-bool BareHit(hipStream_t stream) {
+// Each adds up the errors, and returns 0 if all went well.
+inline int BareIdentity(const HipFunctions& hip, hipStream_t stream) {
+  if (hip.hipStreamGetId) {
+    unsigned long long id = 0;  // NOLINT(google-runtime-int)
+    return hip.hipStreamGetId.call(stream, &id);
+  }
   int device = 0;
+  return hip.hipStreamGetDevice ? hip.hipStreamGetDevice.call(stream, &device)
+                                : hipSuccess;
+}
+
+inline int BareIsCapturing(const HipFunctions& hip, hipStream_t stream) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  return hip.hipStreamIsCapturing.call(stream, &status);
+}
+
+// A parked stream is acquired. True if all went well.
+inline bool BareHit(hipStream_t stream, unsigned int flags) {
+  const HipFunctions& hip = KnownHip()->functions;
+  const Behaviors& behaviors = KnownHip()->behaviors;
+  int errors = BareIdentity(hip, stream);
+  if (behaviors.query_waits_for_null_stream && flags == hipStreamDefault) {
+    return (errors | BareIsCapturing(hip, stream)) == hipSuccess;
+  }
   hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
-  int errors = hipGetDevice(&device);
-  errors |= hipThreadExchangeStreamCaptureMode(&mode);
-  errors |= BareIdentity<kCalls>(stream);
-  errors |= hipStreamQuery(stream);
-  errors |= hipThreadExchangeStreamCaptureMode(&mode);
+  const bool relax = behaviors.query_breaks_captures;
+  if (relax) errors |= hip.hipThreadExchangeStreamCaptureMode.call(&mode);
+  errors |= hip.hipStreamQuery.call(stream);
+  if (relax) errors |= hip.hipThreadExchangeStreamCaptureMode.call(&mode);
   return errors == hipSuccess;
 }
 
-// A lent stream is parked: 7 calls of every version.
-template <BareCalls kCalls>
-bool BarePark(hipStream_t stream) {
-  int device = 0;
+// A leased stream is parked.
+inline bool BarePark(hipStream_t stream) {
+  const HipFunctions& hip = KnownHip()->functions;
+  const Behaviors& behaviors = KnownHip()->behaviors;
+  int errors = hipSuccess;
+  if (!behaviors.calls_check_streams) errors |= BareIdentity(hip, stream);
+  errors |= BareIsCapturing(hip, stream);
   hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
-  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  const bool relax = behaviors.query_breaks_captures;
+  if (relax) errors |= hip.hipThreadExchangeStreamCaptureMode.call(&mode);
+  errors |= hip.hipStreamQuery.call(stream);
   unsigned int flags = 0;
   int priority = 0;
-  int errors = hipGetDevice(&device);
-  errors |= hipThreadExchangeStreamCaptureMode(&mode);
-#if !HIP_STREAM_POOL_CALLS_CHECK_STREAMS
-  errors |= BareIdentity<kCalls>(stream);
-#endif
-  errors |= hipStreamIsCapturing(stream, &status);
-  errors |= hipStreamQuery(stream);
-  errors |= hipStreamGetFlags(stream, &flags);
-  errors |= hipStreamGetPriority(stream, &priority);
-#if HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES
-  if constexpr (kCalls == BareCalls::kOfThisVersion) {
-    hipStreamAttrValue value = {};
-    errors |= hipStreamGetAttribute(
-        stream, hipStreamAttributeSynchronizationPolicy, &value);
+  errors |= hip.hipStreamGetFlags.call(stream, &flags);
+  errors |= hip.hipStreamGetPriority.call(stream, &priority);
+  if (hip.hipStreamGetAttribute) {
+    char value[64];
+    constexpr int kSynchronizationPolicy = 3;
+    errors |=
+        hip.hipStreamGetAttribute.call(stream, kSynchronizationPolicy, value);
   }
-#endif
-  errors |= hipThreadExchangeStreamCaptureMode(&mode);
+  if (relax) errors |= hip.hipThreadExchangeStreamCaptureMode.call(&mode);
   return errors == hipSuccess;
 }
 

@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,10 +15,6 @@
 #include "meters.h"
 #include "peers/round_robin_pool.h"
 #include "peers/upstream_cache.h"
-#include "stores/lock_free_store.h"
-#include "stores/mutex_store.h"
-#include "stores/parked.h"
-#include "stores/sharded_store.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -143,125 +137,38 @@ class RoundRobin : public PeerOf<RoundRobinPool<kQuery>> {
   int kept_ = 0;
 };
 
-// Streams of a device, made by HIP.
-class DeviceStreamsByHip {
- public:
-  DeviceStreamsByHip(int device, int streams)
-      : client_(std::vector<StreamKey>(streams, StreamKey{device})),
-        parked_(streams) {}
-
-  absl::Status Create() {
-    absl::Status status = client_.CreateAll(kRaw);
-    for (int i = 0; i < client_.streams(); ++i) {
-      parked_[i].stream = client_.stream(i);
-      parked_[i].number = i + 1;
-    }
-    return status;
-  }
-  absl::Status Destroy() { return client_.DestroyAll(kRaw); }
-  std::vector<Parked>& parked() { return parked_; }
-
- private:
-  Client client_;
-  std::vector<Parked> parked_;
-};
-
-bool BareCycle(hipStream_t stream) {
-  return BareHit<BareCalls::kOfThisVersion>(stream) &&
-         BarePark<BareCalls::kOfThisVersion>(stream);
-}
-
 class BareCallsAlone : public Contender {
  public:
   absl::Status Start(int devices, int streams) override {
-    for (int device = 0; device < devices; ++device) {
-      absl::Status status = devices_.emplace_back(device, streams).Create();
-      if (!status.ok()) return status;
+    absl::Status status;
+    for (int device = 0; device < devices && status.ok(); ++device) {
+      devices_.emplace_back(std::vector<StreamKey>(streams, StreamKey{device}));
+      status = devices_.back().CreateAll(kRaw);
     }
-    return absl::OkStatus();
+    return status;
   }
   absl::Status Cycle(int device, int cycles) override {
     // A stream for each thread.
-    static std::atomic<size_t> threads{0};
-    thread_local const size_t thread = threads.fetch_add(1);
-    std::vector<Parked>& parked = devices_[device].parked();
-    hipStream_t stream = parked[thread % parked.size()].stream;
+    static std::atomic<int> threads{0};
+    thread_local const int thread = threads.fetch_add(1);
+    Client& client = devices_[device];
+    hipStream_t stream = client.stream(thread % client.streams());
     for (int i = 0; i < cycles; ++i) {
-      if (!BareCycle(stream)) return BareCallFailed();
+      if (!BareHit(stream, hipStreamDefault) || !BarePark(stream)) {
+        return BareCallFailed();
+      }
     }
     return absl::OkStatus();
   }
   absl::Status End() override {
     absl::Status status;
-    for (DeviceStreamsByHip& device : devices_) status.Update(device.Destroy());
+    for (Client& client : devices_) status.Update(client.DestroyAll(kRaw));
     devices_.clear();
     return status;
   }
 
  private:
-  std::deque<DeviceStreamsByHip> devices_;
-};
-
-// In place of the HIP calls: some 350 ns that need nothing but a core.
-bool Calculate(hipStream_t stream) {
-  auto number = reinterpret_cast<uintptr_t>(stream);
-  for (int i = 0; i < 350; ++i) {
-    number = number * 6364136223846793005 + 1;
-    benchmark::DoNotOptimize(number);
-  }
-  return true;
-}
-
-template <typename Store, bool (*kUse)(hipStream_t)>
-class StoreOf : public Contender {
- public:
-  absl::Status Start(int devices, int streams) override {
-    for (int i = 0; i < devices; ++i) {
-      Device& device = devices_.emplace_back(i, streams);
-      absl::Status status = device.streams.Create();
-      if (!status.ok()) return status;
-      for (Parked& parked : device.streams.parked()) device.store.Park(parked);
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Cycle(int device, int cycles) override {
-    Store& store = devices_[device].store;
-    for (int i = 0; i < cycles; ++i) {
-      Parked* parked = store.Take();
-      // A sharded store can miss one that moves while it searches.
-      for (int tries = 0; parked == nullptr && tries < 1000; ++tries) {
-        std::this_thread::yield();
-        parked = store.Take();
-      }
-      if (parked == nullptr) return absl::InternalError("nothing is parked");
-      if (!kUse(parked->stream)) return BareCallFailed();
-      store.Park(*parked);
-    }
-    return absl::OkStatus();
-  }
-  absl::Status End() override {
-    absl::Status status;
-    for (Device& device : devices_) {
-      size_t parked = 0;
-      while (device.store.Take() != nullptr) ++parked;
-      if (parked != device.streams.parked().size()) {
-        status.Update(absl::InternalError("a store has lost a stream"));
-      }
-      status.Update(device.streams.Destroy());
-    }
-    devices_.clear();
-    return status;
-  }
-
- private:
-  struct alignas(64) Device {
-    Device(int device, int count)
-        : streams(device, count), store(streams.parked().data()) {}
-
-    DeviceStreamsByHip streams;
-    Store store;
-  };
-  std::deque<Device> devices_;
+  std::deque<Client> devices_;
 };
 
 }  // namespace
@@ -280,24 +187,6 @@ std::unique_ptr<Peer> NewQueryingRoundRobinPool() {
 
 std::unique_ptr<Contender> NewBareCalls() {
   return std::make_unique<BareCallsAlone>();
-}
-std::unique_ptr<Contender> NewMutexStore() {
-  return std::make_unique<StoreOf<MutexStore, BareCycle>>();
-}
-std::unique_ptr<Contender> NewMutexStoreAlone() {
-  return std::make_unique<StoreOf<MutexStore, Calculate>>();
-}
-std::unique_ptr<Contender> NewShardedStore() {
-  return std::make_unique<StoreOf<ShardedStore, BareCycle>>();
-}
-std::unique_ptr<Contender> NewShardedStoreAlone() {
-  return std::make_unique<StoreOf<ShardedStore, Calculate>>();
-}
-std::unique_ptr<Contender> NewLockFreeStore() {
-  return std::make_unique<StoreOf<LockFreeStore, BareCycle>>();
-}
-std::unique_ptr<Contender> NewLockFreeStoreAlone() {
-  return std::make_unique<StoreOf<LockFreeStore, Calculate>>();
 }
 
 }  // namespace hip_stream_pool

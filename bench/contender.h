@@ -51,17 +51,8 @@ std::unique_ptr<Peer> NewUpstreamCache();
 std::unique_ptr<Peer> NewRoundRobinPool();
 std::unique_ptr<Peer> NewQueryingRoundRobinPool();
 
-// The bare HIP calls of a hit and a park (those of this version) and no store.
+// The bare HIP calls of a hit and a park.
 std::unique_ptr<Contender> NewBareCalls();
-
-// The same on a stream of one of stores/. And, for HIP has locks of its own,
-// with about as much arithmetic in place of the calls.
-std::unique_ptr<Contender> NewMutexStore();
-std::unique_ptr<Contender> NewShardedStore();
-std::unique_ptr<Contender> NewLockFreeStore();
-std::unique_ptr<Contender> NewMutexStoreAlone();
-std::unique_ptr<Contender> NewShardedStoreAlone();
-std::unique_ptr<Contender> NewLockFreeStoreAlone();
 
 }  // namespace hip_stream_pool
 

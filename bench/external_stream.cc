@@ -14,7 +14,6 @@
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/stream_context.h"
-#include "hip_version.h"
 #include "meters.h"
 
 namespace hip_stream_pool {
@@ -64,7 +63,7 @@ class Engine {
   absl::Status HipCallsAlone() {
     int device = 0;
     hipError_t error = hipGetDevice(&device);
-#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+#if HIP_VERSION >= 50600000
     hipDevice_t streams = 0;
     if (error == hipSuccess) {
       error = hipStreamGetDevice(callers_->handle(), &streams);

@@ -16,12 +16,12 @@
 #include "benchmark/benchmark.h"
 #include "client.h"
 #include "executor/hip_status.h"
-#include "handle_store.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/create_stream.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "hip_stream_pool/worker_thread.h"
 #include "meters.h"
+#include "pool/handle_store.h"
 #include "statistics.h"
 
 namespace hip_stream_pool {
@@ -34,15 +34,14 @@ constexpr int kBlock = 16;
 
 // One turn, in seconds for each stream that was created and destroyed.
 struct Turn {
-  double bare = 0;     // HIP's calls, those of every version
-  double version = 0;  // likewise, with those that this version has more
-  double hit = 0;      // CreateStream
-  double park = 0;     // DestroyStream
+  double bare = 0;  // HIP's calls
+  double hit = 0;   // CreateStream
+  double park = 0;  // DestroyStream
   double bare_hit = 0;
   double bare_park = 0;
 
   int64_t allocations = 0;       // of ours
-  int64_t bare_allocations = 0;  // of the bare calls of this version
+  int64_t bare_allocations = 0;  // of the bare calls
 
   double ours() const { return hit + park; }
 };
@@ -76,10 +75,7 @@ class OneAtATime : public Work {
 
   absl::Status Take(Turn& turn) override {
     bool ok = true;
-    turn.bare = Seconds([&] { ok &= Bare<BareCalls::kOfEveryVersion>(); });
-    turn.version = CountedSeconds(turn.bare_allocations, [&] {
-      ok &= Bare<BareCalls::kOfThisVersion>();
-    });
+    turn.bare = CountedSeconds(turn.bare_allocations, [&] { ok &= Bare(); });
     if (!ok) return BareCallFailed();
     absl::Status status;
     turn.hit = CountedSeconds(turn.allocations, [&] {
@@ -89,18 +85,18 @@ class OneAtATime : public Work {
         status = stream.ok() ? DestroyStream(0, *stream) : stream.status();
       }
     });
-    for (double* time : {&turn.bare, &turn.version, &turn.hit}) *time /= kBlock;
+    turn.bare /= kBlock;
+    turn.hit /= kBlock;
     return status;
   }
 
  private:
-  template <BareCalls kCalls>
   bool Bare() {
     bool ok = true;
     for (int i = 0; i < kBlock; ++i) {
       hipStream_t stream = lent_.stream(i % lent_.streams());
-      ok &= BareHit<kCalls>(stream);
-      ok &= BarePark<kCalls>(stream);
+      ok &= BareHit(stream, lent_.key(i % lent_.streams()).flags);
+      ok &= BarePark(stream);
     }
     return ok;
   }
@@ -133,20 +129,13 @@ class Together : public Work {
     });
     if (!status.ok()) return status;
     bool ok = true;
-    const auto of_each = [&](bool (*call)(hipStream_t)) {
-      return [this, &ok, call] {
-        for (hipStream_t stream : streams_) ok &= call(stream);
-      };
-    };
-    constexpr BareCalls kEvery = BareCalls::kOfEveryVersion;
-    constexpr BareCalls kThis = BareCalls::kOfThisVersion;
-    turn.bare_hit = Seconds(of_each(BareHit<kEvery>));
-    turn.bare_park = Seconds(of_each(BarePark<kEvery>));
+    turn.bare_hit = CountedSeconds(turn.bare_allocations, [&] {
+      for (hipStream_t stream : streams_) ok &= BareHit(stream, 0);
+    });
+    turn.bare_park = CountedSeconds(turn.bare_allocations, [&] {
+      for (hipStream_t stream : streams_) ok &= BarePark(stream);
+    });
     turn.bare = turn.bare_hit + turn.bare_park;
-    turn.version =
-        CountedSeconds(turn.bare_allocations, of_each(BareHit<kThis>));
-    turn.version +=
-        CountedSeconds(turn.bare_allocations, of_each(BarePark<kThis>));
     if (!ok) return BareCallFailed();
     if (last_first_) std::reverse(streams_.begin(), streams_.end());
     turn.park = CountedSeconds(turn.allocations, [&] {
@@ -155,8 +144,8 @@ class Together : public Work {
         if (!status.ok()) return;
       }
     });
-    for (double* time : {&turn.bare, &turn.version, &turn.hit, &turn.park,
-                         &turn.bare_hit, &turn.bare_park}) {
+    for (double* time :
+         {&turn.bare, &turn.hit, &turn.park, &turn.bare_hit, &turn.bare_park}) {
       *time /= streams_a_turn();
     }
     return status;
@@ -239,7 +228,6 @@ void Measure(benchmark::State& state, Work& work,
     state.counters[name + "over_90%"] = Quantile(over, 0.9);
   };
   report("", all(&Turn::bare), ours);
-  if (kThisVersionHasMore) report("version_", all(&Turn::version), ours);
   if (turns.front().bare_hit > 0) {
     report("hit_", all(&Turn::bare_hit), all(&Turn::hit));
     report("park_", all(&Turn::bare_park), all(&Turn::park));
@@ -253,8 +241,9 @@ enum class Order { kAtOnce, kFirstFirst, kLastFirst };
 // The books of so many parked handles of so many kinds, without HIP.
 void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   WorkerThread another("another");
-  HandleStore store;
-  const auto kind = [kinds](int i) { return HandleStore::Kind{0, i % kinds}; };
+  Counters counters;
+  HandleStore store(counters);
+  const auto key = [kinds](int i) { return StreamKey{0, 0, i % kinds}; };
   const auto park = [&store](HandleStore::Handle handle) {
     HandleStore::ClaimResult claim = store.Claim(handle);
     return claim.ticket && store.Park(claim.ticket, kMostParked) ==
@@ -263,7 +252,7 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
   std::vector<int> values(parked);  // their addresses are the handles
   for (int i = 0; i < parked; ++i) {
     HandleStore::Ticket made;
-    store.Add(&values[i], kind(i), /*identity=*/0, &made);
+    store.Add(&values[i], key(i), /*identity=*/0, &made);
     if (store.Park(made, kMostParked) != HandleStore::ParkResult::kParked) {
       return Fail(state, "a new handle was not parked");
     }
@@ -273,9 +262,9 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
                                                                   : parked);
   bool ok = true;
   const auto lease = [&](int i) {
-    const HandleStore::Ticket ticket = store.Take(kind(i));
-    ok = ok && ticket && store.Lease(ticket, /*is_reuse=*/true) != 0;
-    return ticket.handle();
+    HandleStore::Acquired acquired = {};
+    ok = store.Acquire(key(i), &acquired) && ok;
+    return acquired.handle;
   };
   const int size = static_cast<int>(leased.size());
   const int rounds = std::max(1, kBlock / size);
@@ -297,8 +286,10 @@ void MeasureBooks(benchmark::State& state, int parked, int kinds, Order order) {
     state.SetIterationTime(seconds);
     times.push_back(seconds / (rounds * size));
   }
-  if (!ok || store.GetCounts().parked_now != parked ||
-      store.GetCounts().reused != state.iterations() * rounds * size) {
+  StreamCacheStats stats;
+  counters.AddTo(stats);
+  if (!ok || stats.parked_now != parked ||
+      stats.hits != state.iterations() * rounds * size) {
     return Fail(state, "not every handle was leased and parked again");
   }
   state.counters["cycle"] = Median(times);
@@ -377,8 +368,9 @@ std::vector<Table::Section> RegisterFloor() {
   Table::Section cycle;
   cycle.title = "What the pool adds to the HIP calls of a hit and a park";
   cycle.note =
-      "of one stream: CreateStream, 4 HIP calls; DestroyStream, 7; by turns "
-      "with these alone. No heap allocation, no driver call";
+      absl::StrCat("of one stream: ", BareCallsOfACycle(),
+                   " HIP calls; by turns with these alone. No heap allocation, "
+                   "no driver call");
   cycle.headings = headings;
   const std::string single =
       Register("parked:1", one({StreamKey()}), {StreamKey()});
@@ -386,10 +378,6 @@ std::vector<Table::Section> RegisterFloor() {
       "together:16", [] { return std::make_unique<Together>(16, false); },
       std::vector<StreamKey>(16));
   cycle.rows.push_back(Row("hit + park", single));
-  if (kThisVersionHasMore) {
-    cycle.rows.push_back(
-        Row("  over this version's calls too", single, "version_"));
-  }
   cycle.rows.push_back(Row("hit, of 16 streams", sixteen, "hit_"));
   cycle.rows.push_back(Row("park, of 16 streams", sixteen, "park_"));
 

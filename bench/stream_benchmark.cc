@@ -163,7 +163,9 @@ Table::Section RegisterAll(const DriverCosts& costs, int devices) {
 
 // HIP takes a tenth of a second to make a device ready for its first stream.
 absl::Status WarmUp(int devices) {
-  return Client(kAllStreams, devices).Cycle(kRaw);
+  absl::Status status = Client(kAllStreams, devices).Cycle(kRaw);
+  status.Update(StreamHandleCache::Get().Trim(0));  // starts the pool
+  return status;
 }
 
 absl::Status Run(bool as_table, bool quick) {

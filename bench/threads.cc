@@ -2,7 +2,6 @@
 #include "threads.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,12 +50,6 @@ constexpr Entry kEntries[] = {
     {"round_robin", AsContender<NewRoundRobinPool>},
     {"round_robin_query", AsContender<NewQueryingRoundRobinPool>},
     {"raw", AsContender<NewRawHip>},
-    {"mutex", NewMutexStore},
-    {"sharded", NewShardedStore},
-    {"lock_free", NewLockFreeStore},
-    {"mutex_alone", NewMutexStoreAlone},
-    {"sharded_alone", NewShardedStoreAlone},
-    {"lock_free_alone", NewLockFreeStoreAlone},
 };
 
 // The cycles a second that so many threads get through together, on so many
@@ -142,13 +135,6 @@ absl::Status MeasureAll(benchmark::State& state, int devices, int turns) {
     state.counters[Counter("of_bare", threads)] = rate("ours") / rate("bare");
     state.counters[Counter("of_one_thread", threads)] =
         rate("ours") / state.counters[Counter("ours", 1)];
-    for (const std::string suffix : {"", "_alone"}) {
-      const double best =
-          std::max({rate("mutex" + suffix), rate("sharded" + suffix),
-                    rate("lock_free" + suffix)});
-      state.counters[Counter("mutex_of_best" + suffix, threads)] =
-          rate("mutex" + suffix) / best;
-    }
   }
   return absl::OkStatus();
 }
@@ -164,17 +150,6 @@ void AddSections(const std::string& where, const std::string& benchmark,
   peers.headings = {"threads",     "HIP's calls alone",   "ours",
                     "of HIP's",    "of 1 thread's",       "upstream cache",
                     "round robin", "round robin + query", "raw HIP"};
-  std::array<Table::Section, 2> stores;
-  stores[0].title = absl::StrCat("Threads, ", where, ": ways to lock");
-  stores[0].note =
-      "prototypes that only park and lend, with the HIP calls of a cycle";
-  stores[1].title = stores[0].title + ", without HIP";
-  stores[1].note =
-      "the same with some 350 ns of arithmetic for the calls: HIP locks too";
-  for (Table::Section& section : stores) {
-    section.headings = {"threads", "mutex", "sharded", "lock-free",
-                        "mutex/best"};
-  }
   for (int threads : kThreads) {
     const auto cell = [&](const std::string& name, Table::Unit unit) {
       return Table::Cell::Of(benchmark, Counter(name, threads), unit);
@@ -191,16 +166,8 @@ void AddSections(const std::string& where, const std::string& benchmark,
                           cell("of_one_thread", Table::Unit::kRatio),
                           rate("upstream"), rate("round_robin"),
                           rate("round_robin_query"), rate("raw")});
-    for (size_t i = 0; i < stores.size(); ++i) {
-      const std::string suffix = i == 0 ? "" : "_alone";
-      stores[i].rows.push_back(
-          {count, rate("mutex" + suffix), rate("sharded" + suffix),
-           rate("lock_free" + suffix),
-           cell("mutex_of_best" + suffix, Table::Unit::kRatio)});
-    }
   }
   sections.push_back(std::move(peers));
-  sections.insert(sections.end(), stores.begin(), stores.end());
 }
 
 }  // namespace

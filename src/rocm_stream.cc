@@ -5,13 +5,11 @@
 #include <memory>
 #include <utility>
 
-#include "devices.h"
-#include "hip_scope.h"
-#include "hip_version.h"
-#include "lease.h"
-#include "pooled_event.h"
-#include "process_lifetime.h"
-#include "stream_calls.h"
+#include "hip/hip_scope.h"
+#include "hip/stream_checks.h"
+#include "pool/pooled_event.h"
+#include "process_pool.h"
+#include "status.h"
 #include "stream_lease.h"
 
 namespace hip_stream_pool {
@@ -29,64 +27,62 @@ void RunHostCallback(void* callback) {
   std::move (*owned)();
 }
 
-HipResult EnqueueHostCallback(HipScope& hip, hipStream_t stream,
-                              HostCallback* callback) {
-#if HIP_STREAM_POOL_HAS_LAUNCH_HOST_FUNC
-  return hip.Call("hipLaunchHostFunc",
-                  hipLaunchHostFunc(stream, RunHostCallback, callback));
-#else
-  return hip.Call("hipStreamAddCallback",
-                  hipStreamAddCallback(
-                      stream,
-                      [](hipStream_t, hipError_t, void* argument) {
-                        RunHostCallback(argument);
-                      },
-                      callback, /*flags=*/0));
-#endif
+Result EnqueueHostCallback(HipScope& hip, hipStream_t stream,
+                           HostCallback* callback) {
+  if (const auto& launch = hip.functions().hipLaunchHostFunc) {
+    return hip.Call(launch, stream, RunHostCallback, callback);
+  }
+  return hip.Call(
+      hip.functions().hipStreamAddCallback, stream,
+      [](hipStream_t, hipError_t, void* argument) {
+        RunHostCallback(argument);
+      },
+      callback, /*flags=*/0u);
 }
 
 }  // namespace
 
 // Runs call(HipScope&) with the stream's device current, if the stream exists.
 template <typename Call>
-absl::Status RocmStream::CallHip(Call call) const {
-  if (id_ == 0) return OwnsNothing();
-  if (IsInvalidated()) return ToStatus(kNoSuchStream);
+absl::Status RocmStream::CallHip(const char* function, Call call) const {
+  if (id_ == 0) return ToStatus(Mistake::kOwnsNothing, function);
+  const Called called(function, device_ordinal_);
+  if (IsInvalidated()) return Failure(Refused(Refusal::kInvalidated), called);
   HipScope hip(device_ordinal_);
-  HipResult result = hip.entered();
-  if (result.ok()) result = CheckDevice(hip, handle_, device_ordinal_).result();
+  Result result = hip.entered();
+  if (result.ok()) result = CheckStillExists(hip, handle_, device_ordinal_);
   if (result.ok()) result = call(hip);
-  return ToStatus(hip.Close(result), device_ordinal_);
+  return ToStatus(hip.Close(result), called);
 }
 
 // Whether Invalidate has ended this lease; of an external stream nobody knows.
 bool RocmStream::IsInvalidated() const {
-  return lease_id_ != 0 && !IsLeased(device_ordinal_, handle_, lease_id_);
+  return lease_id_ != 0 &&
+         !ProcessPool().device(device_ordinal_).IsLeased(handle_, lease_id_);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Create(const StreamKey& key) {
-  uint64_t lease = 0;
-  absl::StatusOr<hipStream_t> handle = AcquireStream(key, &lease);
-  if (!handle.ok()) return handle.status();
-  return RocmStream(key.device_ordinal, *handle, lease);
+  hip_stream_pool::Lease lease;
+  const Result result = ProcessPool().Acquire(key, &lease);
+  if (!result.ok()) return Failure(result, {"RocmStream::Create", key});
+  return RocmStream(key.device_ordinal, lease.stream, lease.id);
 }
 
 absl::StatusOr<RocmStream> RocmStream::Borrow(int device_ordinal,
                                               hipStream_t external) {
+  const Called called("RocmStream::Borrow", device_ordinal);
   if (external == hipStreamPerThread) {
-    return absl::InvalidArgumentError(
-        "the per-thread stream's handle, which is another stream on each "
-        "thread");
+    return Failure(Refused(Refusal::kPerThreadStream), called);
   }
-  Devices* devices = nullptr;
-  absl::Status valid = GetDevicesWith(device_ordinal, &devices);
-  if (!valid.ok()) return valid;
-  HipScope hip(device_ordinal);
-  HipResult result = hip.entered();
-  if (result.ok()) valid = CheckCallersStream(device_ordinal, external);
-  result = hip.Close(result);
-  valid.Update(ToStatus(result, device_ordinal));
-  if (!valid.ok()) return valid;
+  DevicePool* device = nullptr;
+  Result result = ProcessPool().FindDevice(device_ordinal, &device);
+  if (result.ok()) {
+    HipScope hip;
+    result = hip.may_call() ? CheckExternal(hip, external, device_ordinal)
+                            : Refused(Refusal::kNoHip);
+    result = hip.Close(result);
+  }
+  if (!result.ok()) return Failure(result, called);
   return RocmStream(device_ordinal, external, /*lease=*/0);
 }
 
@@ -132,61 +128,67 @@ std::shared_ptr<StreamLease> RocmStream::Lease() const {
 // Like CallHip, but only where the stream takes part in no capture: `call`
 // would invalidate it.
 template <typename Call>
-absl::Status RocmStream::CallHipOutsideCapture(Call call) const {
-  return CallHip([&](HipScope& hip) {
-    HipResult result = CheckNotCapturing(hip, handle_).result();
+absl::Status RocmStream::CallHipOutsideCapture(const char* function,
+                                               Call call) const {
+  return CallHip(function, [&](HipScope& hip) {
+    const Result result = CheckNotCapturing(hip, handle_);
     return result.ok() ? call(hip) : result;
   });
 }
 
 absl::StatusOr<bool> RocmStream::IsIdle() const {
   bool idle = false;
-  absl::Status status = CallHipOutsideCapture([&](HipScope& hip) {
-    StreamFinding finding = CheckIdle(hip, handle_);
-    idle = finding.verdict == StreamFinding::kFine;
-    return finding.verdict == StreamFinding::kBusy ? HipResult{}
-                                                   : finding.result();
-  });
+  absl::Status status =
+      CallHipOutsideCapture("RocmStream::IsIdle", [&](HipScope& hip) {
+        const Result result = CheckIdle(hip, handle_);
+        idle = result.ok();
+        return StateOf(result) == StreamState::kBusy ? Result() : result;
+      });
   if (!status.ok()) return status;
   return idle;
 }
 
 absl::Status RocmStream::BlockHostUntilDone() const {
-  return CallHipOutsideCapture([&](HipScope& hip) {
-    return hip.Call("hipStreamSynchronize", hipStreamSynchronize(handle_));
-  });
+  return CallHipOutsideCapture(
+      "RocmStream::BlockHostUntilDone", [&](HipScope& hip) {
+        return hip.Call(hip.functions().hipStreamSynchronize, handle_);
+      });
 }
 
 absl::Status RocmStream::RecordEvent(hipEvent_t event) const {
-  return CallHip([&](HipScope& hip) {
-    return hip.Call("hipEventRecord", hipEventRecord(event, handle_));
+  return CallHip("RocmStream::RecordEvent", [&](HipScope& hip) {
+    return hip.Call(hip.functions().hipEventRecord, event, handle_);
   });
 }
 
 absl::Status RocmStream::WaitFor(hipEvent_t event) const {
-  return CallHip([&](HipScope& hip) {
-    return hip.Call("hipStreamWaitEvent",
-                    hipStreamWaitEvent(handle_, event, /*flags=*/0));
+  return CallHip("RocmStream::WaitFor", [&](HipScope& hip) {
+    return hip.Call(hip.functions().hipStreamWaitEvent, handle_, event,
+                    /*flags=*/0u);
   });
 }
 
 absl::Status RocmStream::WaitFor(const RocmStream& other) const {
-  if (id_ == 0 || other.id_ == 0) return OwnsNothing();
+  constexpr char kName[] = "RocmStream::WaitFor";
+  if (id_ == 0 || other.id_ == 0) return ToStatus(Mistake::kOwnsNothing, kName);
   if (id_ == other.id_) return absl::OkStatus();
-  // The event is of the device that it is recorded on.
+  EventPool& events = ProcessPool().device(other.device_ordinal_).events();
   PooledEvent event;
-  absl::Status recorded = other.CallHip(
-      [&](HipScope& hip) { return event.RecordOnAny(hip, other.handle_); });
+  absl::Status recorded = other.CallHip(kName, [&](HipScope& hip) {
+    return event.RecordOnAny(events, hip, other.handle_);
+  });
   if (!recorded.ok()) return recorded;
-  return CallHip([&](HipScope& hip) { return event.LetWait(hip, handle_); });
+  return CallHip(kName,
+                 [&](HipScope& hip) { return event.LetWait(hip, handle_); });
 }
 
 absl::Status RocmStream::DoHostCallback(HostCallback callback) const {
-  if (!callback) return absl::InvalidArgumentError("an empty callback");
+  constexpr char kName[] = "RocmStream::DoHostCallback";
+  if (!callback) return ToStatus(Mistake::kNoCallback, kName);
   auto owned = std::make_unique<HostCallback>(std::move(callback));
   // In a capture, the graph would run it each time that it is launched.
-  return CallHipOutsideCapture([&](HipScope& hip) {
-    HipResult result = EnqueueHostCallback(hip, handle_, owned.get());
+  return CallHipOutsideCapture(kName, [&](HipScope& hip) {
+    const Result result = EnqueueHostCallback(hip, handle_, owned.get());
     if (result.ok()) (void)owned.release();
     return result;
   });
@@ -197,41 +199,52 @@ void RocmStream::OnRelease(absl::AnyInvocable<void(hipStream_t) &&> hook) {
 }
 
 absl::Status RocmStream::Release() {
-  if (id_ == 0) return OwnsNothing();
+  if (id_ == 0) return ToStatus(Mistake::kOwnsNothing, "RocmStream::Release");
   // If a hook throws, or the thread is cancelled while it waits, the destructor
   // of `released` does the rest.
   RocmStream released(std::move(*this));
   absl::Status status;
-  const bool has_lease = released.lease_ != nullptr;
-  const bool has_hooks = !released.hooks_.empty();
-  if ((has_lease || has_hooks) && MayCallHip()) {
-    const bool exists = !released.IsInvalidated();
-    if (!released.is_borrowed() && exists) {
-      // Events of the stream can be asked about as long as this lasts. Waiting
-      // on a capturing stream fails. Report that only if hooks will run.
-      const absl::Status waited = released.BlockHostUntilDone();
-      if (has_hooks || !absl::IsFailedPrecondition(waited)) status = waited;
-    }
-    while (!released.hooks_.empty()) {
-      auto hook = std::move(released.hooks_.back());
-      released.hooks_.pop_back();
-      // After a reset, HIP may have given the handle to another user.
-      std::move(hook)(exists ? released.handle_ : nullptr);
-    }
-  }
+  if (MayCallHip()) status = released.WaitAndRunHooks();
   const std::unique_ptr<std::shared_ptr<StreamLease>> lease(
       released.lease_.exchange(nullptr));
-  if (released.is_borrowed()) {
-    released.id_ = 0;
-    return status;
+  if (!released.is_borrowed()) {
+    status = released.GiveBack(lease == nullptr ? nullptr : lease->get(),
+                               std::move(status));
   }
-  const bool lease_ends = lease != nullptr && MayCallHip();
-  if (lease_ends) (*lease)->BeginToEnd();
-  status.Update(ReturnStream(released.device_ordinal_, released.handle_,
-                             released.lease_id_));
   released.id_ = 0;
+  return status;
+}
+
+absl::Status RocmStream::WaitAndRunHooks() {
+  absl::Status status;
+  const bool has_hooks = !hooks_.empty();
+  if (lease_ == nullptr && !has_hooks) return status;
+  const bool exists = !IsInvalidated();
+  if (!is_borrowed() && exists) {
+    // Events of the stream can be asked about as long as this lasts. Waiting
+    // on a capturing stream fails. Report that only if hooks will run.
+    absl::Status waited = BlockHostUntilDone();
+    if (has_hooks || !absl::IsFailedPrecondition(waited)) {
+      status = std::move(waited);
+    }
+  }
+  while (!hooks_.empty()) {
+    auto hook = std::move(hooks_.back());
+    hooks_.pop_back();
+    // After a reset, HIP may have given the handle to another user.
+    std::move(hook)(exists ? handle_ : nullptr);
+  }
+  return status;
+}
+
+absl::Status RocmStream::GiveBack(StreamLease* lease, absl::Status status) {
+  const bool lease_ends = lease != nullptr && MayCallHip();
+  if (lease_ends) lease->BeginToEnd();
+  status.Update(
+      ToStatus(ProcessPool().Return(device_ordinal_, handle_, lease_id_),
+               {"RocmStream::Release", device_ordinal_}));
   // If exit has begun meanwhile, the work was not waited for.
-  if (lease_ends && MayCallHip()) (*lease)->End(status);
+  if (lease_ends && MayCallHip()) lease->End(status);
   return status;
 }
 

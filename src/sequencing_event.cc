@@ -3,11 +3,11 @@
 
 #include <utility>
 
-#include "process_lifetime.h"
+#include "hip/call_guard.h"
 #include "sequencing_state.h"
+#include "status.h"
 
 namespace hip_stream_pool {
-
 namespace {
 
 // To record the event: what Create's pointer owns.
@@ -17,9 +17,7 @@ struct Promise {
   Promise& operator=(const Promise&) = delete;
   ~Promise() {
     if (IsForkedChild()) return;
-    state
-        ->SetError(absl::CancelledError(
-            "the event was dropped before it was recorded"))
+    state->SetError(ToStatus(Mistake::kPromiseDropped, "SequencingEvent"))
         .IgnoreError();
   }
 
@@ -38,7 +36,8 @@ std::shared_ptr<SequencingEvent> SequencingEvent::Create() {
 // A callback may drop this event: what runs callbacks keeps the state itself.
 absl::Status SequencingEvent::RecordOn(const RocmStream& producer) {
   const std::shared_ptr<SequencingState> state = state_.shared_from_this();
-  return state->Record(producer, [](HipScope&) { return HipResult{}; });
+  return state->Record("SequencingEvent::RecordOn", producer,
+                       [](HipScope&) { return Result(); });
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the interface's.

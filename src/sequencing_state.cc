@@ -8,9 +8,10 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "process_lifetime.h"
-#include "stream_calls.h"
+#include "hip/call_guard.h"
+#include "hip/stream_checks.h"
+#include "process_pool.h"
+#include "status.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::chrono::microseconds kPollInterval{50};
 constexpr int kAsksAtOnce = 20;
 
 // Whether this says nothing of the recorded work but that it may not be done.
-bool SaysNothing(const HipResult& result) {
+bool SaysNothing(const Result& result) {
   return result.error == hipErrorNotReady ||
          result.error == hipErrorStreamCaptureUnsupported ||
          result.error == hipErrorCapturedEvent;
@@ -61,28 +62,20 @@ class SequencingState::Waiter {
 };
 
 absl::Status SequencingState::Record(
-    const RocmStream& producer,
-    absl::FunctionRef<HipResult(HipScope&)> enqueue) {
-  if (IsForkedChild()) return NoHipAnyMore();
-  if (!Leave(Phase::kPending, Phase::kRecording)) {
-    return absl::FailedPreconditionError(
-        "the event was recorded, or failed, before; that stands");
-  }
-  absl::Status recorded = RecordNow(producer, enqueue);
+    const char* function, const RocmStream& producer,
+    absl::FunctionRef<Result(HipScope&)> enqueue) {
+  if (IsForkedChild()) return ToStatus(Mistake::kNoHip, function);
+  if (!BeginToRecord()) return ToStatus(Mistake::kEventIsDecided, function);
+  absl::Status recorded = RecordNow(function, producer, enqueue);
   Finish(recorded.ok() ? Phase::kRecorded : Phase::kFailed, recorded);
   return recorded;
 }
 
 absl::Status SequencingState::SetError(const absl::Status& error) {
-  if (error.ok()) {
-    return absl::InvalidArgumentError("SetError takes an error, not OK");
-  }
-  if (IsForkedChild()) return NoHipAnyMore();
-  if (!Leave(Phase::kPending, Phase::kRecording)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the event was recorded, or failed, before; not set: ",
-                     error.message()));
-  }
+  constexpr char kName[] = "SequencingEvent::SetError";
+  if (error.ok()) return ToStatus(Mistake::kNotAnError, kName);
+  if (IsForkedChild()) return ToStatus(Mistake::kNoHip, kName);
+  if (!BeginToRecord()) return ToStatus(Mistake::kEventIsDecided, kName);
   Finish(Phase::kFailed, error);
   return absl::OkStatus();
 }
@@ -99,45 +92,47 @@ std::optional<bool> SequencingState::TryIsComplete() {
   }
   if (complete_.load(std::memory_order_acquire)) return true;
   if (IsForkedChild()) return false;
-  HipResult answer;
-  Ask(StreamLease::Use(*lease_), &answer).IgnoreError();
+  Result answer;
+  Ask("TryIsComplete", StreamLease::Use(*lease_), &answer).IgnoreError();
   return complete_.load(std::memory_order_acquire);
 }
 
 absl::Status SequencingState::WaitOn(const RocmStream& consumer) {
-  if (consumer.id() == 0) return OwnsNothing();
-  if (!MayCallHip()) return NoHipAnyMore();
+  constexpr char kName[] = "SequencingEvent::WaitOn";
+  if (consumer.id() == 0) return ToStatus(Mistake::kOwnsNothing, kName);
+  if (!MayCallHip()) return ToStatus(Mistake::kNoHip, kName);
   absl::Status error = AwaitRecord();
   if (!error.ok() || consumer.id() == producer_id_) return error;
   while (!complete_.load(std::memory_order_acquire)) {
-    if (!MayCallHip()) return NoHipAnyMore();
+    if (!MayCallHip()) return ToStatus(Mistake::kNoHip, kName);
     const StreamLease::Use lease(*lease_);
     if (lease.phase() == StreamLease::Phase::kEnding) {
       std::this_thread::sleep_for(kPollInterval);
       continue;
     }
-    HipResult answer;
-    absl::Status asked = Ask(lease, &answer);
+    Result answer;
+    absl::Status asked = Ask(kName, lease, &answer);
     if (!asked.ok()) return asked;
-    if (SaysNothing(answer)) return EnqueueWait(consumer);
+    if (SaysNothing(answer)) return EnqueueWait(kName, consumer);
   }
   return this->error();
 }
 
 // Without hipEventSynchronize: it locks the event for as long as it waits, and
-// so whoever asks about it, or has a stream wait for it, out.
+// so locks out all others that ask about it or have a stream wait for it.
 absl::Status SequencingState::BlockHostUntilComplete() {
-  if (!MayCallHip()) return NoHipAnyMore();
+  constexpr char kName[] = "SequencingEvent::BlockHostUntilComplete";
+  if (!MayCallHip()) return ToStatus(Mistake::kNoHip, kName);
   absl::Status error = AwaitRecord();
   if (!error.ok()) return error;
   for (int asks = 0; !complete_.load(std::memory_order_acquire); ++asks) {
-    if (!MayCallHip()) return NoHipAnyMore();
+    if (!MayCallHip()) return ToStatus(Mistake::kNoHip, kName);
     if (asks > kAsksAtOnce) std::this_thread::sleep_for(kPollInterval);
-    HipResult answer;
-    absl::Status asked = Ask(StreamLease::Use(*lease_), &answer);
+    Result answer;
+    absl::Status asked = Ask(kName, StreamLease::Use(*lease_), &answer);
     if (!asked.ok()) return asked;
     if (!answer.ok() && answer.error != hipErrorNotReady) {
-      return ToStatus(answer, device_ordinal_);
+      return ToStatus(answer, {kName, device_ordinal_});
     }
   }
   return this->error();
@@ -145,7 +140,10 @@ absl::Status SequencingState::BlockHostUntilComplete() {
 
 void SequencingState::AndThen(Callback callback) {
   if (!callback) return;
-  if (IsForkedChild()) return std::move(callback)(NoHipAnyMore());
+  if (IsForkedChild()) {
+    std::move(callback)(ToStatus(Mistake::kNoHip, "SequencingEvent::AndThen"));
+    return;
+  }
   {
     MutexLock lock(mutex_);
     if (!IsOver(phase_.load(std::memory_order_relaxed))) {
@@ -161,8 +159,10 @@ absl::Status SequencingState::error() {
   return error_;
 }
 
-bool SequencingState::Leave(Phase from, Phase to) {
-  return phase_.compare_exchange_strong(from, to, std::memory_order_relaxed);
+bool SequencingState::BeginToRecord() {
+  Phase phase = Phase::kPending;
+  return phase_.compare_exchange_strong(phase, Phase::kRecording,
+                                        std::memory_order_relaxed);
 }
 
 void SequencingState::Finish(Phase phase, const absl::Status& error) {
@@ -180,23 +180,27 @@ void SequencingState::Finish(Phase phase, const absl::Status& error) {
 }
 
 absl::Status SequencingState::RecordNow(
-    const RocmStream& producer,
-    absl::FunctionRef<HipResult(HipScope&)> enqueue) noexcept {
-  if (producer.id() == 0) return OwnsNothing();
-  if (producer.IsInvalidated()) return ToStatus(kNoSuchStream);
+    const char* function, const RocmStream& producer,
+    absl::FunctionRef<Result(HipScope&)> enqueue) noexcept {
+  if (producer.id() == 0) return ToStatus(Mistake::kOwnsNothing, function);
   device_ordinal_ = producer.device_ordinal();
   producer_ = producer.handle();
   producer_id_ = producer.id();
+  const Called called(function, device_ordinal_);
+  if (producer.IsInvalidated()) {
+    return Failure(Refused(Refusal::kInvalidated), called);
+  }
   lease_ = producer.Lease();
   HipScope hip(device_ordinal_);
-  HipResult result = hip.entered();
-  if (result.ok()) {
-    result = CheckDevice(hip, producer_, device_ordinal_).result();
-  }
-  if (result.ok()) result = CheckNotCapturing(hip, producer_).result();
+  Result result = hip.entered();
+  if (result.ok()) result = CheckStillExists(hip, producer_, device_ordinal_);
+  if (result.ok()) result = CheckNotCapturing(hip, producer_);
   if (result.ok()) result = enqueue(hip);
-  if (result.ok()) result = event_.RecordOn(hip, producer_);
-  return ToStatus(hip.Close(result), device_ordinal_);
+  if (result.ok()) {
+    EventPool& events = ProcessPool().device(device_ordinal_).events();
+    result = event_.RecordOn(events, hip, producer_);
+  }
+  return ToStatus(hip.Close(result), called);
 }
 
 absl::Status SequencingState::AwaitRecord() {
@@ -211,22 +215,27 @@ absl::Status SequencingState::AwaitRecord() {
   return error();
 }
 
-absl::Status SequencingState::EnqueueWait(const RocmStream& consumer) {
-  if (consumer.IsInvalidated()) return ToStatus(kNoSuchStream);
+absl::Status SequencingState::EnqueueWait(const char* function,
+                                          const RocmStream& consumer) {
+  const Called called(function, consumer.device_ordinal());
+  if (consumer.IsInvalidated()) {
+    return Failure(Refused(Refusal::kInvalidated), called);
+  }
   HipScope hip(consumer.device_ordinal());
-  HipResult result = hip.entered();
+  Result result = hip.entered();
   if (result.ok()) {
     result =
-        CheckDevice(hip, consumer.handle(), consumer.device_ordinal()).result();
+        CheckStillExists(hip, consumer.handle(), consumer.device_ordinal());
   }
   if (result.ok()) result = event_.LetWait(hip, consumer.handle());
-  return ToStatus(hip.Close(result), consumer.device_ordinal());
+  return ToStatus(hip.Close(result), called);
 }
 
-absl::Status SequencingState::Ask(const StreamLease::Use& lease,
-                                  HipResult* answer) {
+absl::Status SequencingState::Ask(const char* function,
+                                  const StreamLease::Use& lease,
+                                  Result* answer) {
   if (event_.IsInvalidated()) {
-    NoteOver(absl::FailedPreconditionError("the device was reset"));
+    NoteOver(ToStatus(Mistake::kDeviceWasReset, "SequencingEvent"));
     return absl::OkStatus();
   }
   switch (lease.phase()) {
@@ -239,26 +248,29 @@ absl::Status SequencingState::Ask(const StreamLease::Use& lease,
       NoteOver(lease.error());
       return absl::OkStatus();
   }
+  return AskHip({function, device_ordinal_}, answer);
+}
+
+absl::Status SequencingState::AskHip(const Called& called, Result* answer) {
   HipScope hip(device_ordinal_);
-  HipResult result = hip.entered();
+  Result result = hip.entered();
   if (result.ok()) {
-    const StreamFinding finding = CheckDevice(hip, producer_, device_ordinal_);
-    result = finding.result();
-    if (finding.verdict == StreamFinding::kGone) {
-      NoteOver(ToStatus(result, device_ordinal_));
-      return ToStatus(hip.Close(), device_ordinal_);
+    result = CheckStillExists(hip, producer_, device_ordinal_);
+    if (StateOf(result) == StreamState::kGone) {
+      NoteOver(ToStatus(result, called));
+      return ToStatus(hip.Close(), called);
     }
   }
   // Asked about an event whose stream is in a capture by now, HIP ends the
   // capture. The default stream is in none, and asking about it ends none.
   if (result.ok() && producer_ != nullptr) {
-    result = CheckNotCapturing(hip, producer_).result();
+    result = CheckNotCapturing(hip, producer_);
   }
   if (result.ok()) {
-    *answer = hip.Call("hipEventQuery", hipEventQuery(event_.get()));
-    if (!SaysNothing(*answer)) NoteOver(ToStatus(*answer, device_ordinal_));
+    *answer = hip.Call(hip.functions().hipEventQuery, event_.get());
+    if (!SaysNothing(*answer)) NoteOver(ToStatus(*answer, called));
   }
-  return ToStatus(hip.Close(result), device_ordinal_);
+  return ToStatus(hip.Close(result), called);
 }
 
 void SequencingState::NoteOver(const absl::Status& error) {

@@ -7,12 +7,11 @@
 //
 // Thread-safe. Phases go one way:
 //
-//   pending ──▶ recording ──▶ recorded
-//      │            └───────▶ failed
-//      └────────────────────▶ failed
+//   kPending ──▶ kRecording ──▶ kRecorded
+//                    └────────▶ kFailed
 //
-// "Recording" is one thread's, which makes the HIP calls for it with no lock
-// held. From "recorded" on, nothing changes but what HIP says of the work.
+// kRecording is one thread's, which makes the HIP calls for it with no lock
+// held. From kRecorded on, nothing changes but what HIP says of the work.
 #ifndef HIP_STREAM_POOL_SRC_SEQUENCING_STATE_H_
 #define HIP_STREAM_POOL_SRC_SEQUENCING_STATE_H_
 
@@ -22,15 +21,15 @@
 #include <optional>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "hip_scope.h"
+#include "hip/hip_scope.h"
 #include "hip_stream_pool/rocm_stream.h"
 #include "hip_stream_pool/sequencing_event.h"
-#include "mutex.h"
-#include "pooled_event.h"
+#include "pool/mutex.h"
+#include "pool/pooled_event.h"
+#include "status.h"
 #include "stream_lease.h"
 
 namespace hip_stream_pool {
@@ -50,8 +49,8 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
 
   // See SequencingEvent, here and below. `enqueue` makes the HIP calls of the
   // work itself, where the producer's device is current.
-  absl::Status Record(const RocmStream& producer,
-                      absl::FunctionRef<HipResult(HipScope&)> enqueue);
+  absl::Status Record(const char* function, const RocmStream& producer,
+                      absl::FunctionRef<Result(HipScope&)> enqueue);
 
   absl::Status SetError(const absl::Status& error);
   std::optional<bool> TryIsComplete();
@@ -66,24 +65,25 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   class Waiter;
   enum class Phase { kPending, kRecording, kRecorded, kFailed };
 
-  // Leaves `from`, if that is the phase.
-  bool Leave(Phase from, Phase to);
+  // Leaves kPending for kRecording, if that is the phase.
+  bool BeginToRecord();
   // Ends the recording, or fails the event, and runs the callbacks.
   void Finish(Phase phase, const absl::Status& error);
-  absl::Status RecordNow(
-      const RocmStream& producer,
-      absl::FunctionRef<HipResult(HipScope&)> enqueue) noexcept;
+  absl::Status RecordNow(const char* function, const RocmStream& producer,
+                         absl::FunctionRef<Result(HipScope&)> enqueue) noexcept;
   static bool IsOver(Phase phase) {
     return phase == Phase::kRecorded || phase == Phase::kFailed;
   }
   // Blocks until the event is recorded or has failed. Returns the error.
   absl::Status AwaitRecord();
-  absl::Status EnqueueWait(const RocmStream& consumer);
+  absl::Status EnqueueWait(const char* function, const RocmStream& consumer);
   // Asks HIP, where that may be and is needed, whether the recorded work is
   // over, and notes it if so; then `answer` says nothing else. An error if it
   // could not be asked: where the question would break a capture, or HIP
   // failed.
-  absl::Status Ask(const StreamLease::Use& lease, HipResult* answer);
+  absl::Status Ask(const char* function, const StreamLease::Use& lease,
+                   Result* answer);
+  absl::Status AskHip(const Called& called, Result* answer);
   // The work is over: done, or failed.
   void NoteOver(const absl::Status& error);
 
@@ -100,11 +100,11 @@ class SequencingState : public std::enable_shared_from_this<SequencingState> {
   std::atomic<bool> complete_{false};  // recorded, and the work is over
 
   Mutex mutex_;
-  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  absl::Status error_ HSP_GUARDED_BY(mutex_);
   // One on the stack of each thread that waits for the record: a condition
   // variable here could not be destroyed in a child that was forked meanwhile.
-  std::vector<Waiter*> waiters_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Waiter*> waiters_ HSP_GUARDED_BY(mutex_);
+  std::vector<Callback> callbacks_ HSP_GUARDED_BY(mutex_);
 };
 
 }  // namespace hip_stream_pool

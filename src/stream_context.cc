@@ -6,32 +6,28 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hip_scope.h"
-#include "pooled_event.h"
-#include "process_lifetime.h"
-#include "stream_calls.h"
+#include "hip/hip_scope.h"
+#include "hip/stream_checks.h"
+#include "pool/pooled_event.h"
+#include "process_pool.h"
+#include "status.h"
 
 namespace hip_stream_pool {
 namespace {
+
+Result CallAlone(const HipFunctions& hip, Result result) {
+  if (!result.ok()) (void)hip.hipGetLastError.call();
+  return result;
+}
 
 // Makes the device current for the caller's code: work, and libraries' calls.
 // Unlike a HipScope it leaves the capture mode alone, and does not hold up exit
 // for as long as that takes.
 class CurrentDevice {
  public:
-  explicit CurrentDevice(int device_ordinal) : device_ordinal_(device_ordinal) {
-    HipCallGuard guard;
-    if (!guard.may_call()) {
-      entered_ = NoHipAnyMore();
-      return;
-    }
-    HipResult result = Note("hipGetDevice", hipGetDevice(&callers_device_));
-    if (result.ok() && callers_device_ != device_ordinal_) {
-      result = Note("hipSetDevice", hipSetDevice(device_ordinal_));
-      changed_ = result.ok();
-    }
-    entered_ = ToStatus(result, device_ordinal_);
-  }
+  CurrentDevice(const char* function, int device_ordinal)
+      : called_(function, device_ordinal),
+        entered_(ToStatus(Enter(device_ordinal), called_)) {}
   ~CurrentDevice() { GiveBack().IgnoreError(); }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
@@ -41,17 +37,39 @@ class CurrentDevice {
   absl::Status GiveBack() {
     if (!std::exchange(changed_, false)) return absl::OkStatus();
     HipCallGuard guard;
-    if (!guard.may_call()) return NoHipAnyMore();
-    return ToStatus(Note("hipSetDevice", hipSetDevice(callers_device_)),
-                    callers_device_);
+    return ToStatus(
+        guard.may_call() ? Set(callers_device_) : Refused(Refusal::kNoHip),
+        called_);
   }
 
  private:
-  const int device_ordinal_;
+  Result Enter(int device_ordinal) {
+    HipCallGuard guard;
+    if (!guard.may_call()) return Refused(Refusal::kNoHip);
+    Result result =
+        CallAlone(hip_, CallHip(hip_.hipGetDevice, &callers_device_));
+    if (result.ok() && callers_device_ != device_ordinal) {
+      result = Set(device_ordinal);
+      changed_ = result.ok();
+    }
+    return result;
+  }
+  Result Set(int device_ordinal) {
+    return CallAlone(hip_, CallHip(hip_.hipSetDevice, device_ordinal));
+  }
+
+  const Called called_;
+  const HipFunctions& hip_ = KnownHip()->functions;
   int callers_device_ = 0;
   bool changed_ = false;
-  absl::Status entered_;
+  absl::Status entered_;  // last: made by what is above
 };
+
+Result CheckExternalStream(hipStream_t external, int device_ordinal) {
+  HipScope hip;
+  if (!hip.may_call()) return Refused(Refusal::kNoHip);
+  return hip.Close(CheckExternal(hip, external, device_ordinal));
+}
 
 }  // namespace
 
@@ -71,7 +89,8 @@ ExternalStreamScope::~ExternalStreamScope() { Restore().IgnoreError(); }
 
 absl::Status ExternalStreamScope::Restore() {
   if (context_ == nullptr) return absl::OkStatus();
-  CurrentDevice device(context_->internal_.device_ordinal());
+  CurrentDevice device("ExternalStreamScope::Restore",
+                       context_->internal_.device_ordinal());
   absl::Status status = End();
   status.Update(device.entered());
   status.Update(device.GiveBack());
@@ -92,7 +111,8 @@ absl::StatusOr<std::unique_ptr<StreamContext>> StreamContext::Create(
 
 StreamContext::~StreamContext() {
   if (!MayCallHip()) return;
-  CurrentDevice device(internal_.device_ordinal());
+  CurrentDevice device("StreamContext::~StreamContext",
+                       internal_.device_ordinal());
   for (Library& library : libraries_) library.Set(nullptr).IgnoreError();
 }
 
@@ -108,11 +128,13 @@ bool StreamContext::has_external_stream() const {
 absl::Status StreamContext::AddLibrary(
     std::string name, std::function<absl::Status(hipStream_t)> set_stream) {
   if (!set_stream) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " comes without a function to set its stream"));
+    return ToStatus(Mistake::kNoSetStream, "StreamContext::AddLibrary");
   }
-  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
-  CurrentDevice device(internal_.device_ordinal());
+  if (internal_.IsInvalidated()) {
+    return Failure(Refused(Refusal::kInvalidated),
+                   {"StreamContext::AddLibrary", internal_.device_ordinal()});
+  }
+  CurrentDevice device("StreamContext::AddLibrary", internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
   Library library{std::move(name), std::move(set_stream), std::nullopt};
   absl::Status set = library.Set(stream());
@@ -123,9 +145,12 @@ absl::Status StreamContext::AddLibrary(
 
 absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
     hipStream_t external) {
-  CurrentDevice device(internal_.device_ordinal());
+  CurrentDevice device("StreamContext::UseExternalStream",
+                       internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
-  absl::Status valid = CheckCallersStream(internal_.device_ordinal(), external);
+  absl::Status valid = ToStatus(
+      CheckExternalStream(external, internal_.device_ordinal()),
+      {"StreamContext::UseExternalStream", internal_.device_ordinal()});
   if (!valid.ok()) return valid;
   absl::StatusOr<ExternalStreamScope> scope = Bind(external);
   if (!scope.ok()) return scope;
@@ -134,17 +159,19 @@ absl::StatusOr<ExternalStreamScope> StreamContext::UseExternalStream(
   return scope;
 }
 
-absl::Status StreamContext::WaitFor(hipStream_t queue) const {
-  return Order(queue, queue, internal_.handle());
+absl::Status StreamContext::WaitFor(hipStream_t external) const {
+  return Order("StreamContext::WaitFor", external, external,
+               internal_.handle());
 }
 
-absl::Status StreamContext::FinishOn(hipStream_t queue) const {
-  return Order(queue, internal_.handle(), queue);
+absl::Status StreamContext::FinishOn(hipStream_t external) const {
+  return Order("StreamContext::FinishOn", external, internal_.handle(),
+               external);
 }
 
 absl::Status StreamContext::Run(
     absl::FunctionRef<absl::Status(hipStream_t)> work) {
-  CurrentDevice device(internal_.device_ordinal());
+  CurrentDevice device("StreamContext::Run", internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
   absl::StatusOr<ExternalStreamScope> scope = Bind(std::nullopt);
   if (!scope.ok()) return scope.status();
@@ -157,9 +184,11 @@ absl::Status StreamContext::Run(
 
 absl::Status StreamContext::RunAsync(
     hipStream_t external, absl::FunctionRef<absl::Status(hipStream_t)> work) {
-  CurrentDevice device(internal_.device_ordinal());
+  CurrentDevice device("StreamContext::RunAsync", internal_.device_ordinal());
   if (!device.entered().ok()) return device.entered();
-  absl::Status valid = CheckCallersStream(internal_.device_ordinal(), external);
+  absl::Status valid =
+      ToStatus(CheckExternalStream(external, internal_.device_ordinal()),
+               {"StreamContext::RunAsync", internal_.device_ordinal()});
   if (!valid.ok()) return valid;
   absl::StatusOr<ExternalStreamScope> scope = Bind(external);
   if (!scope.ok()) return scope.status();
@@ -173,7 +202,10 @@ absl::Status StreamContext::RunAsync(
 // exceptions too, ends the binding again.
 absl::StatusOr<ExternalStreamScope> StreamContext::Bind(
     std::optional<hipStream_t> external) {
-  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
+  if (internal_.IsInvalidated()) {
+    return Failure(Refused(Refusal::kInvalidated),
+                   {"StreamContext", internal_.device_ordinal()});
+  }
   bindings_.push_back({next_binding_, external});
   ExternalStreamScope scope(this, next_binding_++);
   for (Library& library : libraries_) {
@@ -212,23 +244,24 @@ absl::Status StreamContext::Library::Set(hipStream_t stream) {
   return absl::OkStatus();
 }
 
-absl::Status StreamContext::Order(hipStream_t queue, hipStream_t first,
-                                  hipStream_t then) const {
-  if (internal_.IsInvalidated()) return ToStatus(kNoSuchStream);
-  if (first == then) return absl::OkStatus();
+absl::Status StreamContext::Order(const char* function, hipStream_t external,
+                                  hipStream_t first, hipStream_t then) const {
   const int device_ordinal = internal_.device_ordinal();
-  HipScope hip(device_ordinal);
-  HipResult result = hip.entered();
-  absl::Status valid;
-  if (result.ok()) {
-    valid = CheckCallersStream(device_ordinal, queue);
-    PooledEvent event;
-    if (valid.ok()) result = event.RecordOnAny(hip, first);
-    if (valid.ok() && result.ok()) result = event.LetWait(hip, then);
+  const Called called(function, device_ordinal);
+  if (internal_.IsInvalidated()) {
+    return Failure(Refused(Refusal::kInvalidated), called);
   }
-  result = hip.Close(result);
-  valid.Update(ToStatus(result, device_ordinal));
-  return valid;
+  if (first == then) return absl::OkStatus();
+  HipScope hip(device_ordinal);
+  Result result = hip.entered();
+  if (result.ok()) result = CheckExternal(hip, external, device_ordinal);
+  PooledEvent event;
+  if (result.ok()) {
+    result = event.RecordOnAny(ProcessPool().device(device_ordinal).events(),
+                               hip, first);
+  }
+  if (result.ok()) result = event.LetWait(hip, then);
+  return ToStatus(hip.Close(result), called);
 }
 
 }  // namespace hip_stream_pool

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hip_stream_pool/tracked_buffer.h"
 
-#include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
+#include "hip/call_guard.h"
 #include "hip/hip_runtime_api.h"
-#include "hip_scope.h"
-#include "mutex.h"
-#include "process_lifetime.h"
+#include "hip/hip_scope.h"
+#include "pool/mutex.h"
 #include "sequencing_state.h"
+#include "status.h"
 
 namespace hip_stream_pool {
 
@@ -28,7 +27,7 @@ class TrackedBuffer::Definition {
 
  private:
   Mutex mutex_;
-  std::shared_ptr<SequencingState> state_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<SequencingState> state_ HSP_GUARDED_BY(mutex_);
 };
 
 TrackedBuffer::TrackedBuffer(void* data, size_t size)
@@ -37,9 +36,7 @@ TrackedBuffer::TrackedBuffer(void* data, size_t size)
 absl::StatusOr<TrackedBuffer> TrackedBuffer::Slice(size_t offset,
                                                    size_t size) const {
   if (offset > size_ || size > size_ - offset) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a slice of ", size, " bytes from ", offset,
-                     " of a buffer of ", size_, " bytes"));
+    return TooManyBytes("TrackedBuffer::Slice", size, offset, size_);
   }
   TrackedBuffer slice = *this;
   if (data_ != nullptr) slice.data_ = static_cast<char*>(data_) + offset;
@@ -50,15 +47,11 @@ absl::StatusOr<TrackedBuffer> TrackedBuffer::Slice(size_t offset,
 absl::Status TrackedBuffer::SetProducerEvent(
     // NOLINTNEXTLINE(performance-unnecessary-value-param): the interface's.
     std::shared_ptr<SequencingEvent> event) const {
-  if (IsForkedChild()) return NoHipAnyMore();
-  if (event == nullptr) {
-    return absl::InvalidArgumentError("the producer event is nullptr");
-  }
-  if (!definition_->Set(event)) {
-    return absl::FailedPreconditionError(
-        "the buffer has a producer event, which stands");
-  }
-  return absl::OkStatus();
+  constexpr char kName[] = "TrackedBuffer::SetProducerEvent";
+  if (IsForkedChild()) return ToStatus(Mistake::kNoHip, kName);
+  if (event == nullptr) return ToStatus(Mistake::kNoEvent, kName);
+  return definition_->Set(event) ? absl::OkStatus()
+                                 : ToStatus(Mistake::kBufferHasEvent, kName);
 }
 
 std::shared_ptr<SequencingEvent> TrackedBuffer::DefinitionEvent(
@@ -73,23 +66,22 @@ std::shared_ptr<SequencingEvent> TrackedBuffer::DefinitionEvent(
 }
 
 absl::Status TrackedBuffer::WaitUntilDefined(const RocmStream& consumer) const {
-  if (IsForkedChild()) return NoHipAnyMore();
+  if (IsForkedChild()) {
+    return ToStatus(Mistake::kNoHip, "TrackedBuffer::WaitUntilDefined");
+  }
   const std::shared_ptr<SequencingState> state = definition_->state();
   return state == nullptr ? absl::OkStatus() : state->WaitOn(consumer);
 }
 
 absl::StatusOr<std::shared_ptr<SequencingEvent>> TrackedBuffer::Copy(
-    const TrackedBuffer& to, const void* from, size_t size, hipMemcpyKind kind,
-    const RocmStream& stream,
+    const char* function, const TrackedBuffer& to, const void* from,
+    size_t size, hipMemcpyKind kind, const RocmStream& stream,
     absl::FunctionRef<absl::Status()> wait_until_defined) {
-  if (stream.id() == 0) return OwnsNothing();
+  if (stream.id() == 0) return ToStatus(Mistake::kOwnsNothing, function);
   if (to.data() == nullptr || from == nullptr) {
-    return absl::InvalidArgumentError("a copy to or from nullptr");
+    return ToStatus(Mistake::kNullCopy, function);
   }
-  if (size > to.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a copy of ", size, " bytes to a buffer of ", to.size(), " bytes"));
-  }
+  if (size > to.size()) return TooManyBytes(function, size, 0, to.size());
   std::shared_ptr<SequencingEvent> event = SequencingEvent::Create();
   absl::Status status = to.SetProducerEvent(event);
   if (!status.ok()) return status;
@@ -98,9 +90,9 @@ absl::StatusOr<std::shared_ptr<SequencingEvent>> TrackedBuffer::Copy(
     event->SetError(status).IgnoreError();
     return status;
   }
-  status = event->state_.Record(stream, [&](HipScope& hip) {
-    return hip.Call("hipMemcpyAsync", hipMemcpyAsync(to.data(), from, size,
-                                                     kind, stream.handle()));
+  status = event->state_.Record(function, stream, [&](HipScope& hip) {
+    return hip.Call(hip.functions().hipMemcpyAsync, to.data(), from, size, kind,
+                    stream.handle());
   });
   if (!status.ok()) return status;
   return event;
@@ -109,23 +101,21 @@ absl::StatusOr<std::shared_ptr<SequencingEvent>> TrackedBuffer::Copy(
 absl::StatusOr<std::shared_ptr<SequencingEvent>> CopyHostToDevice(
     const TrackedBuffer& to, const void* from, size_t size,
     const RocmStream& h2d) {
-  return TrackedBuffer::Copy(to, from, size, hipMemcpyHostToDevice, h2d,
-                             absl::OkStatus);
+  return TrackedBuffer::Copy("CopyHostToDevice", to, from, size,
+                             hipMemcpyHostToDevice, h2d, absl::OkStatus);
 }
 
 absl::StatusOr<std::shared_ptr<SequencingEvent>> CopyDeviceToDevice(
     const TrackedBuffer& to, const TrackedBuffer& from, size_t size,
     const RocmStream& d2d) {
-  if (size > from.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a copy of ", size, " bytes from a buffer of ", from.size()));
-  }
+  constexpr char kName[] = "CopyDeviceToDevice";
+  if (size > from.size()) return TooManyBytes(kName, size, 0, from.size());
   if (to.definition_ == from.definition_) {
-    return absl::InvalidArgumentError(
-        "a copy within one buffer would be its own producer");
+    return ToStatus(Mistake::kCopyWithin, kName);
   }
-  return TrackedBuffer::Copy(to, from.data(), size, hipMemcpyDeviceToDevice,
-                             d2d, [&] { return from.WaitUntilDefined(d2d); });
+  return TrackedBuffer::Copy(kName, to, from.data(), size,
+                             hipMemcpyDeviceToDevice, d2d,
+                             [&] { return from.WaitUntilDefined(d2d); });
 }
 
 }  // namespace hip_stream_pool

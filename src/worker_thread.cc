@@ -10,8 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "mutex.h"
+#include "pool/mutex.h"
 
 namespace hip_stream_pool {
 
@@ -90,10 +89,10 @@ class WorkerThread::Queue {
   std::thread thread_;
   Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  int64_t scheduled_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Task> tasks_ HSP_GUARDED_BY(mutex_);
+  int64_t scheduled_ HSP_GUARDED_BY(mutex_) = 0;
+  int64_t done_ HSP_GUARDED_BY(mutex_) = 0;
+  bool stopping_ HSP_GUARDED_BY(mutex_) = false;
 };
 
 WorkerThread::WorkerThread(std::string name)

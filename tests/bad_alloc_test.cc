@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "handle_store.h"
+#include "pool/handle_store.h"
 
 #ifdef __cpp_exceptions
 namespace {
@@ -47,11 +47,12 @@ enum Outcome { kDone = 0, kThrew = 1 };
 
 // Enters handles until one more would find no memory after `allocations`.
 [[noreturn]] void AddInChild(int handles, int64_t allocations) {
-  HandleStore store;
+  Counters counters;
+  HandleStore store(counters);
   HandleStore::Ticket ticket;
   uintptr_t handle = 0;
   const auto add = [&] {
-    store.Add(reinterpret_cast<void*>(++handle * 16), {0, 0}, 0, &ticket);
+    store.Add(reinterpret_cast<void*>(++handle * 16), StreamKey(), 0, &ticket);
   };
   for (int i = 0; i < handles; ++i) add();
   try {

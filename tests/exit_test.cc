@@ -24,7 +24,6 @@
 #include "hip_stream_pool/sequencing_event.h"
 #include "hip_stream_pool/stream_handle_cache.h"
 #include "hip_stream_pool/tracked_buffer.h"
-#include "hip_version.h"
 #include "simulated_hsa/simulated_hsa.h"
 
 namespace {
@@ -512,11 +511,11 @@ WATCH(hipStreamGetFlags, (hipStream_t stream, unsigned int* flags),
       (stream, flags))
 WATCH(hipStreamGetPriority, (hipStream_t stream, int* priority),
       (stream, priority))
-#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+#if HIP_VERSION >= 50600000
 WATCH(hipStreamGetDevice, (hipStream_t stream, hipDevice_t* device),
       (stream, device))
 #endif
-#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+#if HIP_VERSION >= 70100000
 WATCH(hipStreamGetId, (hipStream_t stream, unsigned long long* id),  // NOLINT
       (stream, id))
 #endif

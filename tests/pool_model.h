@@ -31,17 +31,10 @@ namespace hip_stream_pool {
 
 class PoolModel {
  public:
-  using Behavior = scripted_hip::Behavior;
-
-#ifdef SCRIPTED_HIP_IS_7_1
-  static constexpr Behavior kBehaviors[] = {Behavior::kHip62, Behavior::kHip70};
-  static constexpr bool kAlwaysInvalidates = false;
-#else
-  static constexpr Behavior kBehaviors[] = {Behavior::kHip52, Behavior::kHip57,
-                                            Behavior::kHip62};
   // Without identities, a pool that is not told of a reset can't know.
-  static constexpr bool kAlwaysInvalidates = true;
-#endif
+  static bool AlwaysInvalidates() {
+    return scripted_hip::Version() < scripted_hip::HipVersion::k72;
+  }
 
   struct Owned {
     hipStream_t stream;
@@ -76,9 +69,8 @@ class PoolModel {
   };
 
   // With `failures`, HIP calls fail at times; less is promised then.
-  PoolModel(Behavior behavior, bool failures, int owners)
-      : failures_(failures), owners_(owners) {
-    pool_.StartOver(behavior);
+  PoolModel(bool failures, int owners) : failures_(failures), owners_(owners) {
+    pool_.StartOver();
     hip_.ReuseHandles();
     hip_.StopRecording();
     for (int i = 0; i < owners; ++i) owners_[i].id = i;
@@ -354,7 +346,7 @@ class PoolModel {
         code == absl::StatusCode::kInvalidArgument) {
       // Refused, and still this thread's: its handle is one that died parked,
       // in a reset that the pool was not told of.
-      if (kAlwaysInvalidates && !failures_) Fault("a refused stream");
+      if (AlwaysInvalidates() && !failures_) Fault("a refused stream");
       hip_.DestroyElsewhere(foreign);
     }
   }
@@ -388,7 +380,7 @@ class PoolModel {
   void ResetDevice(Owner& resetter) {
     const int device = resetter.below(ScriptedPool::kDevices);
     hip_.ResetDevice(device);
-    const bool invalidate = kAlwaysInvalidates || resetter.OneIn(2);
+    const bool invalidate = AlwaysInvalidates() || resetter.OneIn(2);
     if (invalidate) cache_.Invalidate(device);
     for (Owner& owner : owners_) {
       std::vector<Owned> kept;

@@ -19,9 +19,9 @@ scripted_hip::ScriptedHip& NewHip() {
 TEST(PoolStartTest, TakesTheLimitFromTheEnvironment) {
   NewHip();
   const char* limit = std::getenv("EXPECTED_LIMIT");
-  const int expected = limit == nullptr ? 32 : std::atoi(limit);
+  const int expected = limit == nullptr ? 128 : std::atoi(limit);
   std::vector<hipStream_t> streams;
-  for (int i = 0; i < 40; ++i) streams.push_back(*CreateStream({}));
+  for (int i = 0; i < 140; ++i) streams.push_back(*CreateStream({}));
   for (hipStream_t stream : streams) ASSERT_TRUE(DestroyStream(0, stream).ok());
   EXPECT_EQ(StreamHandleCache::Get().GetStats().parked_now, expected);
 }
@@ -32,7 +32,9 @@ TEST(PoolStartTest, WithoutADeviceSaysSoAndTriesAgainTheNextTime) {
   hip.Fail("hipGetDeviceCount", hipErrorNoDevice);
   absl::Status status = CreateStream({}).status();
   EXPECT_THAT(status, IsFailedPrecondition());
-  EXPECT_EQ(status.message(), "hipGetDeviceCount(): hipErrorNoDevice (100)");
+  EXPECT_EQ(status.message(),
+            "CreateStream(device 0, flags 0, priority 0): hipGetDeviceCount "
+            "failed: hipErrorNoDevice = 100: HIP sees no GPU");
   EXPECT_EQ(scripted_hip::LastError(), hipSuccess);
   EXPECT_TRUE(CreateStream({}).ok());
   EXPECT_EQ(cache.GetStats().leased_now, 1);

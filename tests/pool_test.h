@@ -8,10 +8,10 @@
 #define HIP_STREAM_POOL_TESTS_POOL_TEST_H_
 
 #include "absl/status/status.h"
-#include "devices.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hip_stream_pool/stream_handle_cache.h"
+#include "process_pool.h"
 #include "scripted_hip/scripted_hip.h"
 #include "scripted_pool.h"
 #include "stream_testing.h"
@@ -22,7 +22,7 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
  protected:
   PoolTest() {
     hip.SetLockProbe([this] { TakeEveryLock(); });
-    StartOver(scripted_hip::Behavior::kHip52);
+    StartOver();
   }
 
   ~PoolTest() override {
@@ -33,8 +33,8 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
     Reset();
   }
 
-  void StartOver(scripted_hip::Behavior behavior) {
-    ScriptedPool::StartOver(behavior);
+  void StartOver() {
+    ScriptedPool::StartOver();
     start_ = cache.GetStats();
   }
 
@@ -57,10 +57,11 @@ class PoolTest : public ::testing::Test, protected ScriptedPool {
 
   // Waits where a lock of the pool is held while HIP is called: see LockProbe.
   void TakeEveryLock() {
-    Devices* devices = KnownDevices();
-    if (devices == nullptr) return;
-    for (const auto& streams : devices->streams) (void)streams->Has(nullptr);
-    for (const auto& events : devices->events) (void)events->parked();
+    Pool& pool = ProcessPool();
+    for (int i = 0; i < pool.device_count(); ++i) {
+      (void)pool.device(i).Has(nullptr);
+      (void)pool.device(i).events().parked();
+    }
   }
 
   // A stream of device 0 that is parked.

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "hip_version.h"
 #include "pool_test.h"
 
 namespace hip_stream_pool {
 namespace {
 
-using scripted_hip::Behavior;
+using scripted_hip::HipVersion;
+using scripted_hip::Version;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -138,9 +138,9 @@ TEST_F(RocmStreamTest, BorrowingOnADeviceThatDoesNotExistIsRefused) {
 
 TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
   hipStream_t external = hip.CreateElsewhere(1, 0, 0);
-#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
-  EXPECT_THAT(RocmStream::Borrow(0, external).status(), IsInvalidArgument());
-#endif
+  if (Version() >= HipVersion::k57) {
+    EXPECT_THAT(RocmStream::Borrow(0, external).status(), IsInvalidArgument());
+  }
   hip.DestroyElsewhere(external);
   EXPECT_THAT(RocmStream::Borrow(1, external).status(), IsFailedPrecondition());
   EXPECT_THAT(RocmStream::Borrow(0, reinterpret_cast<hipStream_t>(1)).status(),
@@ -153,7 +153,7 @@ TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
 // The pool has forgotten the stream by then, and lends its handle again.
 TEST_F(RocmStreamTest, AnOwnerOfLongAgoGivesBackNobodysStream) {
   for (const bool of_the_pool : {true, false}) {
-    StartOver(Behavior::kHip52);
+    StartOver();
     hip.ReuseHandles();
     RocmStream old = MakeStream();
     for (int i = 0; i < 2; ++i) {
@@ -187,7 +187,6 @@ TEST_F(RocmStreamTest, IsIdleNeverWaits) {
 }
 
 TEST_F(RocmStreamTest, NeitherIsIdleNorBlockingEndsTheStreamsOwnCapture) {
-  StartOver(Behavior::kHip62);
   RocmStream stream = MakeStream();
   hip.SetCaptureStatus(stream.handle(), hipStreamCaptureStatusActive);
   EXPECT_THAT(stream.IsIdle().status(), IsFailedPrecondition());
@@ -377,27 +376,24 @@ void ExpectFailedPrecondition(const RocmStream& gone, const RocmStream& other) {
 }
 
 TEST_F(RocmStreamTest, AStreamThatIsGoneIsAFailedPreconditionEverywhere) {
-  for (Behavior behavior :
-       {Behavior::kHip52, Behavior::kHip57, Behavior::kHip62}) {
-    for (bool reset : {false, true}) {
-      StartOver(behavior);
-      RocmStream other = MakeStream({1});
-      RocmStream gone = MakeStream();
-      if (reset) {
-        hip.ResetDevice(0);
-        cache.Invalidate(0);
-      } else {
-        hip.DestroyElsewhere(gone.handle());
-      }
-      hip.ClearCalls();
-      ExpectFailedPrecondition(gone, other);
-      EXPECT_EQ(hip.Count("hipEventRecord"), 1)
-          << "on the other; HIP 5.2 crashes for one that is gone";
-      EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
-      EXPECT_EQ(gone.Release().code(),
-                reset ? absl::StatusCode::kOk
-                      : absl::StatusCode::kFailedPrecondition);
+  for (bool reset : {false, true}) {
+    StartOver();
+    RocmStream other = MakeStream({1});
+    RocmStream gone = MakeStream();
+    if (reset) {
+      hip.ResetDevice(0);
+      cache.Invalidate(0);
+    } else {
+      hip.DestroyElsewhere(gone.handle());
     }
+    hip.ClearCalls();
+    ExpectFailedPrecondition(gone, other);
+    EXPECT_EQ(hip.Count("hipEventRecord"), 1)
+        << "on the other; HIP 5.2 crashes for one that is gone";
+    EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+    EXPECT_EQ(
+        gone.Release().code(),
+        reset ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition);
   }
 }
 

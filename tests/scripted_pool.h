@@ -22,12 +22,11 @@ class ScriptedPool {
     hip.FailNothing();
     hip.SetGlobalCapture(false);
     (void)cache.TrimAll();
-    hip.Reset(kDevices, scripted_hip::Behavior::kHip52);
+    hip.Reset(kDevices);
   }
 
-  void StartOver(scripted_hip::Behavior behavior) {
+  void StartOver() {
     Reset();
-    hip.Reset(kDevices, behavior);
     for (int i = 0; i < kDevices; ++i) cache.Invalidate(i);
     cache.SetMaxParkedPerKey(32);
     scripted_hip::SetCurrentDevice(kCallersDevice);

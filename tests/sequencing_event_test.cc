@@ -22,7 +22,6 @@
 namespace hip_stream_pool {
 namespace {
 
-using scripted_hip::Behavior;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -299,7 +298,6 @@ TEST_F(SequencingEventTest, AReleaseInACaptureIsNoErrorOfTheEvent) {
 }
 
 TEST_F(SequencingEventTest, AResetFailsTheEventsThatWereNotComplete) {
-  StartOver(Behavior::kHip70);
   RocmStream producer = MakeStream();
   const RocmStream consumer = MakeStream({1, 0, 0});
   auto done = SequencingEvent::Create();
@@ -323,25 +321,22 @@ TEST_F(SequencingEventTest, AResetFailsTheEventsThatWereNotComplete) {
 }
 
 TEST_F(SequencingEventTest, AnEventThatIsNotRecordedBeforeAResetCanBeAfterIt) {
-  for (Behavior behavior : {Behavior::kHip52, Behavior::kHip62}) {
-    StartOver(behavior);
-    const RocmStream old = MakeStream();
-    auto event = SequencingEvent::Create();
-    auto on_the_old_stream = SequencingEvent::Create();
-    hip.ResetDevice(0);
-    cache.Invalidate(0);
-    EXPECT_EQ(event->TryIsComplete(), std::nullopt);
-    const RocmStream producer = MakeStream();
-    hip.SetBusy(producer.handle());
-    EXPECT_TRUE(event->RecordOn(producer).ok());
-    EXPECT_TRUE(event->WaitOn(MakeStream({1, 0, 0})).ok());
-    hip.ClearCalls();
-    EXPECT_THAT(on_the_old_stream->RecordOn(old), IsFailedPrecondition());
-    EXPECT_THAT(event->WaitOn(old), IsFailedPrecondition());
-    EXPECT_EQ(hip.Count("hipEventRecord"), 0) << "HIP 5.2 crashes";
-    EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
-    EXPECT_THAT(on_the_old_stream->WaitOn(producer), IsFailedPrecondition());
-  }
+  const RocmStream old = MakeStream();
+  auto event = SequencingEvent::Create();
+  auto on_the_old_stream = SequencingEvent::Create();
+  hip.ResetDevice(0);
+  cache.Invalidate(0);
+  EXPECT_EQ(event->TryIsComplete(), std::nullopt);
+  const RocmStream producer = MakeStream();
+  hip.SetBusy(producer.handle());
+  EXPECT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_TRUE(event->WaitOn(MakeStream({1, 0, 0})).ok());
+  hip.ClearCalls();
+  EXPECT_THAT(on_the_old_stream->RecordOn(old), IsFailedPrecondition());
+  EXPECT_THAT(event->WaitOn(old), IsFailedPrecondition());
+  EXPECT_EQ(hip.Count("hipEventRecord"), 0) << "HIP 5.2 crashes";
+  EXPECT_EQ(hip.Count("hipStreamWaitEvent"), 0);
+  EXPECT_THAT(on_the_old_stream->WaitOn(producer), IsFailedPrecondition());
 }
 
 TEST_F(SequencingEventTest, AProducerThatWasDestroyedElsewhereFailsItsEvents) {
@@ -360,7 +355,6 @@ TEST_F(SequencingEventTest, AProducerThatWasDestroyedElsewhereFailsItsEvents) {
 }
 
 TEST_F(SequencingEventTest, TheDefaultStreamsEventIsNoOtherCapturesMatter) {
-  StartOver(Behavior::kHip57);
   const RocmStream null = *RocmStream::Borrow(0, nullptr);
   const RocmStream capturing = MakeStream();
   const RocmStream consumer = MakeStream({0, hipStreamNonBlocking, 0});
@@ -662,7 +656,6 @@ TEST_F(SequencingEventTest, ACallbackMayDropTheLastReference) {
 // Captures.
 
 TEST_F(SequencingEventTest, ACapturingStreamIsNeitherRecordedNorMadeToWait) {
-  StartOver(Behavior::kHip62);
   const RocmStream capturing = MakeStream();
   const RocmStream stream = MakeStream();
   hip.SetBusy(stream.handle());
@@ -682,28 +675,24 @@ TEST_F(SequencingEventTest, ACapturingStreamIsNeitherRecordedNorMadeToWait) {
 }
 
 TEST_F(SequencingEventTest, ACaptureElsewhereIsNoHindranceAndSurvives) {
-  for (Behavior behavior :
-       {Behavior::kHip52, Behavior::kHip57, Behavior::kHip62}) {
-    StartOver(behavior);
-    const RocmStream producer = MakeStream();
-    const RocmStream consumer = MakeStream();
-    hip.SetGlobalCapture(true);
-    hip.SetBusy(producer.handle());
-    auto event = SequencingEvent::Create();
-    EXPECT_TRUE(event->RecordOn(producer).ok());
-    EXPECT_EQ(event->TryIsComplete(), false);
-    EXPECT_TRUE(event->WaitOn(consumer).ok());
-    int queries = 0;
-    hip.During("hipEventQuery", [&] {
-      if (++queries == 3) hip.SetIdle(producer.handle());
-    });
-    EXPECT_TRUE(event->BlockHostUntilComplete().ok());
-    EXPECT_EQ(queries, 3);
-    EXPECT_EQ(event->TryIsComplete(), true);
-    EXPECT_TRUE(hip.GlobalCaptureSurvived());
-    hip.SetGlobalCapture(false);
-    hip.During("hipEventQuery", nullptr);
-  }
+  const RocmStream producer = MakeStream();
+  const RocmStream consumer = MakeStream();
+  hip.SetGlobalCapture(true);
+  hip.SetBusy(producer.handle());
+  auto event = SequencingEvent::Create();
+  EXPECT_TRUE(event->RecordOn(producer).ok());
+  EXPECT_EQ(event->TryIsComplete(), false);
+  EXPECT_TRUE(event->WaitOn(consumer).ok());
+  int queries = 0;
+  hip.During("hipEventQuery", [&] {
+    if (++queries == 3) hip.SetIdle(producer.handle());
+  });
+  EXPECT_TRUE(event->BlockHostUntilComplete().ok());
+  EXPECT_EQ(queries, 3);
+  EXPECT_EQ(event->TryIsComplete(), true);
+  EXPECT_TRUE(hip.GlobalCaptureSurvived());
+  hip.SetGlobalCapture(false);
+  hip.During("hipEventQuery", nullptr);
 }
 
 TEST_F(SequencingEventTest, WhatHipDoesNotAnswerIsNotTheWorksError) {

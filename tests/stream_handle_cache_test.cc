@@ -107,11 +107,13 @@ TEST_F(StreamHandleCacheTest, TrimTriesEveryStreamAndReportsTheFirstError) {
 }
 
 TEST_F(StreamHandleCacheTest, TrimAllTrimsEveryDevice) {
-  for (int device = 0; device < kDevices; ++device) Parked({device, 0, 0});
-  hip.Fail("hipSetDevice", hipErrorLaunchFailure);  // device 0's
-  EXPECT_THAT(cache.TrimAll(), IsInternal());
+  hipStream_t captured = Parked({0, 0, 0});
+  for (int device = 1; device < kDevices; ++device) Parked({device, 0, 0});
+  hip.SetCaptureStatus(captured, hipStreamCaptureStatusActive);
+  EXPECT_THAT(cache.TrimAll(), IsFailedPrecondition());
   EXPECT_EQ(hip.LiveStreams(), 1);
   EXPECT_EQ(Stats().parked_now, 1) << "device 0 has lost nothing";
+  hip.SetCaptureStatus(captured, hipStreamCaptureStatusNone);
   EXPECT_TRUE(cache.TrimAll().ok());
   EXPECT_EQ(hip.LiveStreams(), 0);
 }

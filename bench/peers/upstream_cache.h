@@ -15,13 +15,12 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client.h"
 #include "hip/hip_runtime_api.h"
 #include "hip_stream_pool/stream_key.h"
-#include "mutex.h"
+#include "pool/mutex.h"
 
 namespace hip_stream_pool {
 
@@ -77,7 +76,7 @@ class UpstreamCache {
  private:
   Mutex mutex_;
   std::map<std::tuple<int, unsigned int, int>, std::vector<hipStream_t>> idle_
-      ABSL_GUARDED_BY(mutex_);
+      HSP_GUARDED_BY(mutex_);
 };
 
 }  // namespace hip_stream_pool

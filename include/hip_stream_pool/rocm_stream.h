@@ -119,9 +119,12 @@ class RocmStream {
   RocmStream(int device_ordinal, hipStream_t handle, uint64_t lease);
   void Swap(RocmStream& other) noexcept;
   template <typename Call>
-  absl::Status CallHip(Call call) const;
+  absl::Status CallHip(const char* function, Call call) const;
   template <typename Call>
-  absl::Status CallHipOutsideCapture(Call call) const;
+  absl::Status CallHipOutsideCapture(const char* function, Call call) const;
+  absl::Status WaitAndRunHooks();
+  // `status`: what went wrong so far. Returns the first error.
+  absl::Status GiveBack(StreamLease* lease, absl::Status status);
   std::shared_ptr<StreamLease> Lease() const;
   bool IsInvalidated() const;
 

@@ -109,16 +109,17 @@ class StreamContext {
   // A stream in a capture can be bound: the work is captured too.
   absl::StatusOr<ExternalStreamScope> UseExternalStream(hipStream_t external);
 
-  // Later work on the internal stream waits for the work on `queue` so far.
-  // `queue` is a stream of the context's device; nullptr is the default stream.
-  // Nothing is bound. If `queue` is in a stream capture, the internal stream
-  // joins it, as with hipStreamWaitEvent, and one HIP event is never freed.
-  absl::Status WaitFor(hipStream_t queue) const;
+  // Later work on the internal stream waits for the work on `external` so far.
+  // `external` is a stream of the context's device; nullptr is the default
+  // stream. Nothing is bound. If `external` is in a stream capture, the
+  // internal stream joins it, as with hipStreamWaitEvent, and one HIP event is
+  // never freed.
+  absl::Status WaitFor(hipStream_t external) const;
 
-  // Later work on `queue` waits for the work on the internal stream so far,
-  // otherwise as above. FailedPrecondition if `queue` is in a stream capture
+  // Later work on `external` waits for the work on the internal stream so far,
+  // otherwise as above. FailedPrecondition if `external` is in a stream capture
   // that the internal stream has not joined: HIP would not have the graph wait.
-  absl::Status FinishOn(hipStream_t queue) const;
+  absl::Status FinishOn(hipStream_t external) const;
 
   // Runs work(stream()) on the internal stream, also inside the scope of an
   // external one, and waits for what it enqueued; RunAsync runs it on the
@@ -151,9 +152,9 @@ class StreamContext {
 
   absl::StatusOr<ExternalStreamScope> Bind(std::optional<hipStream_t> external);
   absl::Status Unbind(uint64_t binding);
-  // `queue` is the one of the two that is not the internal stream.
-  absl::Status Order(hipStream_t queue, hipStream_t first,
-                     hipStream_t then) const;
+  // `external` is the one of the two that is not the internal stream.
+  absl::Status Order(const char* function, hipStream_t external,
+                     hipStream_t first, hipStream_t then) const;
 
   RocmStream internal_;
   std::vector<Library> libraries_;

@@ -70,8 +70,8 @@ class TrackedBuffer {
   class Definition;
 
   static absl::StatusOr<std::shared_ptr<SequencingEvent>> Copy(
-      const TrackedBuffer& to, const void* from, size_t size,
-      hipMemcpyKind kind, const RocmStream& stream,
+      const char* function, const TrackedBuffer& to, const void* from,
+      size_t size, hipMemcpyKind kind, const RocmStream& stream,
       absl::FunctionRef<absl::Status()> wait_until_defined);
 
   // Shared by all copies and slices.

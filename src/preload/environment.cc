@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preload/stderr_line.h"
+#include "stderr_line.h"
 
 namespace hip_stream_pool {
 namespace {

@@ -6,21 +6,17 @@
 // it, and its answer, last error included, is the answer.
 #include "preload/interposed_calls.h"
 
-#include "absl/status/statusor.h"
-#include "devices.h"
+#include "hip/call_guard.h"
 #include "hip/hip_runtime_api.h"
-#include "hip_scope.h"
-#include "max_parked.h"
+#include "hip/result.h"
 #include "preload/definitions.h"
 #include "preload/environment.h"
 #include "preload/real_hip.h"
 #include "preload/summary.h"
-#include "process_lifetime.h"
+#include "process_pool.h"
 
 namespace hip_stream_pool {
 namespace {
-
-using TakenBack = DeviceStreams::TakenBack;
 
 // Where a call goes that the pool does not answer.
 struct Route {
@@ -67,44 +63,22 @@ hipError_t Create(const Route& route, hipStream_t* stream, unsigned int flags,
       (flags == hipStreamDefault || flags == hipStreamNonBlocking);
   const RealHip* hip = good_arguments ? HipToCreateOn(route) : nullptr;
   if (hip == nullptr) return next();
-  const bool hip_starts = KnownDevices() == nullptr;
+  Pool& pool = ProcessPool();
+  const bool hip_starts = pool.device_count() == 0;
   Stopwatch stopwatch;
   int device = 0;
-  const hipError_t error = hip->hipGetDevice(&device);
+  const hipError_t error = hip->functions.hipGetDevice.call(&device);
   // If HIP can't start, the first call of all is told so, and no other: it
   // would have been the program's.
   if (error == hipErrorInvalidDevice) return error;
-  Devices* devices = nullptr;
-  if (error != hipSuccess || !GetDevicesWith(device, &devices).ok()) {
-    return next();
-  }
+  if (error != hipSuccess || !pool.Start().ok()) return next();
   if (hip_starts) stopwatch = Stopwatch();  // it would have anyway
-  uint64_t lease = 0;  // the program knows the handle alone
-  bool was_reused = false;
-  absl::StatusOr<hipStream_t> made = devices->streams[device]->Create(
-      {device, flags, priority}, &lease, &was_reused);
-  summary.Add(Summary::kCreate, made.ok() && was_reused, stopwatch);
-  if (!made.ok()) return next();
-  *stream = *made;
+  Lease lease;
+  const Result result = pool.Acquire({device, flags, priority}, &lease);
+  summary.Add(Summary::kCreate, result.ok() && lease.was_parked, stopwatch);
+  if (!result.ok()) return next();
+  *stream = lease.stream;
   return hipSuccess;
-}
-
-// Of a stream that may be any device's. kUnknown: none of the pool's.
-TakenBack TakeBack(hipStream_t stream) {
-  Devices* devices = KnownDevices();
-  if (devices == nullptr) return TakenBack::kUnknown;
-  // Mostly the same one as last time.
-  thread_local int last = 0;
-  const int limit = StandsAside() ? 0 : MaxParked();
-  for (int i = 0; i < devices->count; ++i) {
-    const int device = (last + i) % devices->count;
-    const TakenBack taken = devices->streams[device]->TakeBack(stream, limit);
-    if (taken != TakenBack::kUnknown) {
-      last = device;
-      return taken;
-    }
-  }
-  return TakenBack::kUnknown;
 }
 
 // What HIP answers, last error included, when asked to destroy a stream that
@@ -113,9 +87,8 @@ TakenBack TakeBack(hipStream_t stream) {
 // same answer, in every version that has it.
 hipError_t CheckExists(const RealHip& hip, hipStream_t stream) {
   hipDevice_t device = 0;
-  return hip.hipStreamGetDevice == nullptr
-             ? hipSuccess
-             : hip.hipStreamGetDevice(stream, &device);
+  const auto& get_device = hip.functions.hipStreamGetDevice;
+  return get_device ? get_device.call(stream, &device) : hipSuccess;
 }
 
 // The same answer where the stream does exist and is the pool's.
@@ -123,7 +96,8 @@ hipError_t AnswerForDeadStream(const RealHip& hip) {
   alignas(64) static char no_stream[64];
   const auto stream = reinterpret_cast<hipStream_t>(no_stream);
   const hipError_t error = CheckExists(hip, stream);
-  return error != hipSuccess ? error : hip.hipStreamDestroy(stream);
+  return error != hipSuccess ? error
+                             : hip.functions.hipStreamDestroy.call(stream);
 }
 
 // HIP before 5.6 makes a thread's records of captures, and takes the loader's
@@ -132,34 +106,37 @@ hipError_t AnswerForDeadStream(const RealHip& hip) {
 // Where the pool destroys in HIP's place, hipFree of nothing has it done now.
 void MakeRecordsOfCaptures(const RealHip& hip) {
   thread_local bool are_made = false;
-  if (are_made || hip.hipStreamGetDevice != nullptr || hip.hipFree == nullptr) {
-    return;
-  }
+  if (are_made || hip.functions.hipStreamGetDevice || !hip.hipFree) return;
   are_made = true;
+  const auto& exchange = hip.functions.hipThreadExchangeStreamCaptureMode;
   hipStreamCaptureMode mode = hipStreamCaptureModeThreadLocal;  // looks at them
-  if (hip.hipThreadExchangeStreamCaptureMode(&mode) != hipSuccess) return;
-  (void)hip.hipFree(nullptr);
-  (void)hip.hipThreadExchangeStreamCaptureMode(&mode);
+  if (exchange.call(&mode) != hipSuccess) return;
+  (void)hip.hipFree.call(nullptr);
+  (void)exchange.call(&mode);
 }
 
 template <typename Next>
 hipError_t Destroy(const Route& route, hipStream_t stream, const Next& next) {
   const RealHip* hip = KnownRealHip();
   if (!route.IsOf(hip) || !MayCallHip()) return next();
+  Pool& pool = ProcessPool();
   const Stopwatch stopwatch;
-  const TakenBack taken = TakeBack(stream);
-  if (taken == TakenBack::kParked || taken == TakenBack::kParkedAfterWait) {
-    MakeRecordsOfCaptures(*hip);
-  }
+  const Returned returned =
+      pool.TakeBack(stream, StandsAside() ? 0 : pool.max_parked_per_key());
+  const bool is_parked =
+      returned == Returned::kParked || returned == Returned::kParkedAfterWait;
+  if (is_parked) MakeRecordsOfCaptures(*hip);
   // HIP would have waited too.
-  if (taken == TakenBack::kParkedAfterWait) return hipSuccess;
-  summary.Add(Summary::kDestroy, taken == TakenBack::kParked, stopwatch);
-  if (taken == TakenBack::kUnknown) return next();
-  if (taken == TakenBack::kParked) return hipSuccess;
-  if (taken == TakenBack::kParkedBefore) return AnswerForDeadStream(*hip);
+  if (returned == Returned::kParkedAfterWait) return hipSuccess;
+  summary.Add(Summary::kDestroy, is_parked, stopwatch);
+  if (is_parked) return hipSuccess;
+  if (returned == Returned::kNotOurs) return next();
+  if (returned == Returned::kParkedBefore || returned == Returned::kAnothers) {
+    return AnswerForDeadStream(*hip);
+  }
   const hipError_t error = CheckExists(*hip, stream);
   if (SaysNoSuchStream(error)) return error;
-  return hip->hipStreamDestroy(stream);
+  return hip->functions.hipStreamDestroy.call(stream);
 }
 
 template <typename Next>
@@ -167,11 +144,10 @@ hipError_t Reset(const Route& route, const Next& next) {
   const hipError_t error = next();
   // Not before: a stream that is created meanwhile would die unseen.
   const RealHip* hip = KnownRealHip();
-  Devices* devices = KnownDevices();
   int device = 0;
-  if (error == hipSuccess && devices != nullptr && route.IsOf(hip) &&
-      MayCallHip() && hip->hipGetDevice(&device) == hipSuccess) {
-    devices->Invalidate(device);
+  if (error == hipSuccess && route.IsOf(hip) && MayCallHip() &&
+      hip->functions.hipGetDevice.call(&device) == hipSuccess) {
+    ProcessPool().Invalidate(device);
     summary.NoteReset(device);
   }
   return error;

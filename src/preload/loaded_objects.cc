@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "process_lifetime.h"
+#include "hip/call_guard.h"
 
 namespace hip_stream_pool {
 namespace {

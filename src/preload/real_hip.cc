@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "preload/definitions.h"
-#include "preload/stderr_line.h"
 #include "preload/summary.h"
+#include "stderr_line.h"
 
 namespace hip_stream_pool {
 namespace {
@@ -20,22 +20,23 @@ std::atomic<const RealHip*> known_hip{nullptr};
 std::atomic<bool> stands_aside{false};
 char why_it_stands_aside[128] = "";
 
-template <typename F>
-bool Find(const LoadedObject& object, const char* name, F*& function) {
-  function = reinterpret_cast<F*>(object.Find(name));
-  return function != nullptr;
+template <typename Signature>
+bool Find(const LoadedObject& object, HipFunction<Signature>& function) {
+  function.call = reinterpret_cast<Signature*>(object.Find(function.name));
+  return function.call != nullptr;
 }
 
 // The name of a function that the pool needs and the HIP lacks, or nullptr.
 const char* FindAll(const LoadedObject& object, RealHip& hip) {
   const char* missing = nullptr;
-#define FIND(function, parameters, arguments) \
-  if (!Find(object, #function, hip.function)) missing = #function;
-  HIP_STREAM_POOL_REQUIRED_FUNCTIONS(FIND)
-#undef FIND
-#define FIND(function) Find(object, #function, hip.function);
-  HIP_STREAM_POOL_OTHER_FUNCTIONS(FIND)
-#undef FIND
+#define EVERY(function) \
+  if (!Find(object, hip.functions.function)) missing = #function;
+#define NEWER(function, parameters, version) \
+  Find(object, hip.functions.function);
+  HIP_STREAM_POOL_FUNCTIONS(EVERY, NEWER)
+#undef EVERY
+#undef NEWER
+  Find(object, hip.hipFree);
   for (int i = 0; i < kFunctions; ++i) hip.own[i] = object.functions[i];
   return missing;
 }
@@ -74,6 +75,14 @@ const RealHip* GetRealHip(const void* function) {
     known = hip.release();
   }
   return known;
+}
+
+// For the pool, whose HIP is chosen by then.
+bool FindHipFunctions(HipFunctions& functions) {
+  const RealHip* hip = KnownRealHip();
+  if (hip == nullptr) return false;
+  functions = hip->functions;
+  return true;
 }
 
 void StandAside(const char* why, const char* what) {

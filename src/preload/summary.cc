@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "devices.h"
+#include "hip/call_guard.h"
 #include "preload/environment.h"
-#include "preload/stderr_line.h"
-#include "process_lifetime.h"
+#include "process_pool.h"
+#include "stderr_line.h"
 
 namespace hip_stream_pool {
 
@@ -124,11 +124,11 @@ __attribute__((constructor)) void ArrangeSummary() {
 
 void TimeCallsForSummary(RealHip& hip) {
   if (!IsSummaryWanted()) return;
-  timed_create = hip.hipStreamCreateWithPriority;
-  timed_destroy = hip.hipStreamDestroy;
-  get_device = hip.hipGetDevice;
-  hip.hipStreamCreateWithPriority = TimedCreate;
-  hip.hipStreamDestroy = TimedDestroy;
+  timed_create = hip.functions.hipStreamCreateWithPriority.call;
+  timed_destroy = hip.functions.hipStreamDestroy.call;
+  get_device = hip.functions.hipGetDevice.call;
+  hip.functions.hipStreamCreateWithPriority.call = TimedCreate;
+  hip.functions.hipStreamDestroy.call = TimedDestroy;
 }
 
 Stopwatch::Stopwatch() {
@@ -216,7 +216,7 @@ void Summary::Print() {
   if (pid != (used ? pid_.load() : pid_at_load)) return;  // a forked child
   if (printed_.exchange(true)) return;
   if (!used) return PrintUnused(pid);
-  const StreamCacheStats stats = ReadStats();
+  const StreamCacheStats stats = ProcessPool().GetStats();
   const auto hip_text = [&](Half half) {
     return Text(shortest_of_hip_[half], IsTimed(half));
   };

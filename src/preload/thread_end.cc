@@ -4,7 +4,7 @@
 // waits for a thread's first HIP call, the call would wait for that
 // constructor. This library is never unloaded, so the threads that start later
 // can do with a key of pthreads'.
-#include "thread_end.h"
+#include "hip/thread_end.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A libFuzzer target: the bytes of an input choose the HIP version, and then
-// calls of the pool, good and bad, which are checked against the model.
+// A libFuzzer target: the bytes of an input choose calls of the pool, good and
+// bad, which are checked against the model.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,7 @@ class Choices {
 
 void RunOne(Choices choices) {
   using Operation = PoolModel::Operation;
-  constexpr int kVersions = std::size(PoolModel::kBehaviors);
-  const auto behavior = PoolModel::kBehaviors[choices.Below(kVersions)];
-  PoolModel model(behavior, /*failures=*/choices.Below(2) != 0, /*owners=*/1);
+  PoolModel model(/*failures=*/choices.Below(2) != 0, /*owners=*/1);
   PoolModel::Owner& owner = model.owner(0);
   owner.below = [&choices](int n) { return choices.Below(n); };
   while (!choices.AtEnd()) {

@@ -75,11 +75,12 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device) {
   });
 }
 
-// Of the HIP that it is built against; not below 6.0, since no query of a CUDA
-// stream waits for the null stream.
+// Of the HIP that it is built against; not below 6.2, since no query of a CUDA
+// stream waits for the null stream, and a query breaks another thread's capture
+// unless the mode is relaxed.
 hipError_t hipRuntimeGetVersion(int* version) {
   return WithCuda([=](const CudaRuntime&) {
-    *version = std::max(HIP_VERSION, 60000000);
+    *version = std::max(HIP_VERSION, 60200000);
     return 0;
   });
 }

@@ -5,7 +5,6 @@
 
 #include "errors.h"
 #include "hip/hip_runtime_api.h"
-#include "hip_version.h"
 #include "streams.h"
 
 namespace hip_over_cuda {
@@ -125,7 +124,7 @@ hipError_t hipStreamAddCallback(hipStream_t stream,
   return error;
 }
 
-#if HIP_STREAM_POOL_HAS_LAUNCH_HOST_FUNC
+#if HIP_VERSION >= 50300000
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function,
                              void* data) {
   return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {
@@ -134,7 +133,7 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function,
 }
 #endif
 
-#if HIP_STREAM_POOL_HAS_STREAM_GET_DEVICE
+#if HIP_VERSION >= 50600000
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
   return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t) {
     if (hip_over_cuda::IsSpecialStream(stream)) {
@@ -146,7 +145,7 @@ hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
 }
 #endif
 
-#if HIP_STREAM_POOL_HAS_STREAM_GET_ID
+#if HIP_VERSION >= 70100000
 hipError_t hipStreamGetId(
     hipStream_t stream,
     unsigned long long* id) {  // NOLINT(google-runtime-int)
@@ -157,7 +156,7 @@ hipError_t hipStreamGetId(
 #endif
 
 // CUDA has the same numbers and the same union.
-#if HIP_STREAM_POOL_HAS_STREAM_ATTRIBUTES
+#if HIP_VERSION >= 70100000
 hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID attribute,
                                  hipStreamAttrValue* value) {
   return WithStream(stream, [=](const CudaRuntime& cuda, cudaStream_t found) {

@@ -142,8 +142,10 @@ TEST(PreloadRuntimeTest, TheLimitIsTheEnvironments) {
               HasSubstr("hits 0, misses 2240, parked 0 (0 now)"));
   EXPECT_THAT(Summary(Program(program).Set("HIP_STREAM_POOL_MAX_PARKED", "5")),
               HasSubstr("hits 95, misses 2145, parked 100 (5 now)"));
-  EXPECT_THAT(Summary(program),
+  EXPECT_THAT(Summary(Program(program).Set("HIP_STREAM_POOL_MAX_PARKED", "32")),
               HasSubstr("hits 608, misses 1632, parked 640 (32 now)"));
+  EXPECT_THAT(Summary(program),
+              HasSubstr("hits 2128, misses 112, parked 2240 (112 now)"));
 }
 
 }  // namespace

@@ -140,13 +140,21 @@ hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -1;
   return hipSuccess;
 }
-/* The pool of streams has no events. */
-hipError_t hipEventCreateWithFlags(hipEvent_t* event, unsigned int flags) {
-  (void)event, (void)flags;
-  return hipErrorUnknown;
+const char* hipGetErrorName(hipError_t error) {
+  return error == hipSuccess ? "hipSuccess" : "an error";
 }
-hipError_t hipEventDestroy(hipEvent_t event) {
-  (void)event;
-  return hipErrorUnknown;
-}
+/* The pool looks for these, and the preloaded library never calls them. */
+#define UNUSED(function, parameters) \
+  hipError_t function parameters { return hipErrorUnknown; }
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+UNUSED(hipEventCreateWithFlags, (hipEvent_t * event, unsigned int flags))
+UNUSED(hipEventDestroy, (hipEvent_t event))
+UNUSED(hipEventQuery, (hipEvent_t event))
+UNUSED(hipEventRecord, (hipEvent_t event, hipStream_t stream))
+UNUSED(hipMemcpyAsync, (void* to, const void* from, size_t size,
+                        hipMemcpyKind kind, hipStream_t stream))
+UNUSED(hipStreamAddCallback, (hipStream_t stream, hipStreamCallback_t callback,
+                              void* data, unsigned int flags))
+UNUSED(hipStreamWaitEvent,
+       (hipStream_t stream, hipEvent_t event, unsigned int flags))
 #endif

@@ -5,11 +5,51 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <set>
 #include <utility>
 
+#include "hip/functions.h"
+
 namespace scripted_hip {
+
+// NOLINTBEGIN(google-runtime-int): HIP's types.
+// What an older header does not declare, under the names of HIP's library.
+#define EVERY(function)
+#define NEWER(function, parameters, version) \
+  hipError_t Newer_##function parameters asm(#function);
+HIP_STREAM_POOL_FUNCTIONS(EVERY, NEWER)
+#undef EVERY
+#undef NEWER
+// NOLINTEND(google-runtime-int)
+
 namespace {
+
+struct KnownVersion {
+  const char* name;
+  HipVersion version;
+  int number;
+};
+
+const KnownVersion& ThisVersion() {
+  static constexpr KnownVersion kAll[] = {{"5.2", HipVersion::k52, 50200000},
+                                          {"5.7", HipVersion::k57, 50700000},
+                                          {"6.4", HipVersion::k64, 60400000},
+                                          {"7.2", HipVersion::k72, 70200000}};
+  static const KnownVersion* const version = [] {
+    const char* name = std::getenv("SCRIPTED_HIP_VERSION");
+    for (const KnownVersion& known : kAll) {
+      if (std::strcmp(known.name, name == nullptr ? "7.2" : name) == 0) {
+        return &known;
+      }
+    }
+    std::fprintf(stderr, "SCRIPTED_HIP_VERSION is none of 5.2 5.7 6.4 7.2\n");
+    std::abort();
+  }();
+  return *version;
+}
 
 // How often there was a Reset: threads start over with each.
 std::atomic<uint64_t> generation{0};
@@ -98,12 +138,14 @@ ScriptedHip& ScriptedHip::Get() {
   return hip;
 }
 
-void ScriptedHip::Reset(int devices, Behavior behavior) {
+HipVersion Version() { return ThisVersion().version; }
+int VersionNumber() { return ThisVersion().number; }
+
+void ScriptedHip::Reset(int devices) {
   std::lock_guard<std::mutex> lock(mutex_);
   ++generation;
   state_ = State();
   state_.devices = devices;
-  state_.behavior = behavior;
   recording_ = true;
   failures_.clear();
   during_.clear();
@@ -320,20 +362,22 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
       const auto found = state_.streams.find(stream);
       const bool by_id = strcmp(name, "hipStreamGetId") == 0;
       if (found == state_.streams.end()) {
-        if (state_.behavior == Behavior::kHip70 && !by_id &&
+        if (Version() == HipVersion::k72 && !by_id &&
             strcmp(name, "hipStreamGetDevice") != 0) {
           fault("undefined behavior: the stream does not exist");
         }
         return by_id ? hipErrorInvalidHandle : hipErrorContextIsDestroyed;
       }
       entry = &found->second;
-      // What may be asked about a stream of any device.
-      const bool of_any_device = by_id ||
-                                 strcmp(name, "hipStreamGetDevice") == 0 ||
-                                 strcmp(name, "hipStreamGetPriority") == 0 ||
-                                 strcmp(name, "hipStreamIsCapturing") == 0 ||
-                                 strcmp(name, "hipStreamDestroy") == 0 ||
-                                 strcmp(name, "hipEventRecord") == 0;
+      // Where HIP does not look at the current device.
+      static const std::set<std::string> kOfAnyDevice = {
+          "hipStreamGetId",        "hipStreamGetDevice",
+          "hipStreamGetPriority",  "hipStreamGetFlags",
+          "hipStreamGetAttribute", "hipStreamSetAttribute",
+          "hipStreamIsCapturing",  "hipStreamQuery",
+          "hipStreamSynchronize",  "hipStreamDestroy",
+          "hipEventRecord"};
+      const bool of_any_device = kOfAnyDevice.count(name) != 0;
       if (entry->device != thread.device && !of_any_device) {
         fault("called with the wrong device current");
       }
@@ -343,7 +387,7 @@ hipError_t ScriptedHip::Do(const char* name, hipStream_t stream,
   if (recording_) {
     calls_.push_back({name, std::this_thread::get_id(), device, mode});
   }
-  const bool sticky = state_.behavior == Behavior::kHip70;
+  const bool sticky = Version() == HipVersion::k72;
   if (!sticky || (answer != hipSuccess && answer != hipErrorNotReady)) {
     thread.last_error = answer;
   }
@@ -371,8 +415,8 @@ hipError_t Do(const char* name, hipStream_t stream, Effect effect) {
 // What versions of HIP do not say, or do, while there is a global capture.
 bool RefusedForACapture(State& hip, const ThreadState& thread) {
   if (!hip.global_capture) return false;
-  if (hip.behavior == Behavior::kHip57) return true;
-  if (hip.behavior < Behavior::kHip62 ||
+  if (Version() == HipVersion::k57) return true;
+  if (Version() < HipVersion::k64 ||
       thread.mode == hipStreamCaptureModeRelaxed) {
     return false;
   }
@@ -414,8 +458,8 @@ hipError_t hipGetDeviceCount(int* count) {
   });
 }
 hipError_t hipRuntimeGetVersion(int* version) {
-  return Do(__func__, nullptr, [&](State& hip, Stream*, ThreadState&) {
-    *version = hip.behavior == Behavior::kHip70 ? 70000000 : 60200000;
+  return Do(__func__, nullptr, [&](State&, Stream*, ThreadState&) {
+    *version = VersionNumber();
     return hipSuccess;
   });
 }
@@ -500,7 +544,7 @@ hipError_t hipStreamIsCapturing(hipStream_t stream,
   return Do(__func__, stream, [&](State& hip, Stream* s, ThreadState&) {
     *status = s == nullptr ? hipStreamCaptureStatusNone : s->capture;
     const bool legacy_is_in_the_way =
-        s == nullptr && hip.behavior >= Behavior::kHip57 &&
+        s == nullptr && Version() >= HipVersion::k57 &&
         std::any_of(hip.streams.begin(), hip.streams.end(), [](const auto& o) {
           return o.second.flags == hipStreamDefault &&
                  o.second.capture == hipStreamCaptureStatusActive;
@@ -517,43 +561,6 @@ hipError_t hipStreamGetFlags(hipStream_t stream, unsigned int* flags) {
 hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
   return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
     *priority = s->priority;
-    return hipSuccess;
-  });
-}
-hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
-  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
-    *device = s->device;
-    return hipSuccess;
-  });
-}
-hipError_t hipStreamGetId(
-    hipStream_t stream,
-    unsigned long long* id) {  // NOLINT(google-runtime-int)
-  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
-    *id = s->id;
-    return hipSuccess;
-  });
-}
-#ifdef SCRIPTED_HIP_IS_7_1
-hipError_t hipStreamGetAttribute(hipStream_t stream, hipStreamAttrID,
-                                 hipStreamAttrValue* value) {
-  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
-    value->syncPolicy = static_cast<hipSynchronizationPolicy>(s->sync_policy);
-    return hipSuccess;
-  });
-}
-hipError_t hipStreamSetAttribute(hipStream_t stream, hipStreamAttrID,
-                                 const hipStreamAttrValue* value) {
-  return Do(__func__, stream, [&](State&, Stream* s, ThreadState&) {
-    s->sync_policy = value->syncPolicy;
-    return hipSuccess;
-  });
-}
-#endif
-hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function,
-                             void* argument) {
-  return Do(__func__, stream, [&](State& hip, Stream*, ThreadState&) {
-    hip.callbacks.emplace_back([=] { function(argument); });
     return hipSuccess;
   });
 }
@@ -649,4 +656,58 @@ const char* hipGetErrorName(hipError_t error) {
 }
 
 }  // extern "C"
+
+hipError_t Newer_hipStreamGetDevice(hipStream_t stream, int* device) {
+  return Do("hipStreamGetDevice", stream, [&](State&, Stream* s, ThreadState&) {
+    *device = s->device;
+    return hipSuccess;
+  });
+}
+// NOLINTNEXTLINE(google-runtime-int): HIP's type
+hipError_t Newer_hipStreamGetId(hipStream_t stream, unsigned long long* id) {
+  return Do("hipStreamGetId", stream, [&](State&, Stream* s, ThreadState&) {
+    *id = s->id;
+    return hipSuccess;
+  });
+}
+hipError_t Newer_hipStreamGetAttribute(hipStream_t stream, int, void* value) {
+  return Do("hipStreamGetAttribute", stream,
+            [&](State&, Stream* s, ThreadState&) {
+              *static_cast<int*>(value) = s->sync_policy;
+              return hipSuccess;
+            });
+}
+hipError_t Newer_hipStreamSetAttribute(hipStream_t stream, int,
+                                       const void* value) {
+  return Do("hipStreamSetAttribute", stream,
+            [&](State&, Stream* s, ThreadState&) {
+              s->sync_policy = *static_cast<const int*>(value);
+              return hipSuccess;
+            });
+}
+hipError_t Newer_hipLaunchHostFunc(hipStream_t stream, void (*function)(void*),
+                                   void* argument) {
+  return Do("hipLaunchHostFunc", stream,
+            [&](State& hip, Stream*, ThreadState&) {
+              hip.callbacks.emplace_back([=] { function(argument); });
+              return hipSuccess;
+            });
+}
+
 }  // namespace scripted_hip
+
+namespace hip_stream_pool {
+
+bool FindHipFunctions(HipFunctions& functions) {
+#define EVERY(function) functions.function.call = &::function;
+#define NEWER(function, parameters, version)                   \
+  if (scripted_hip::VersionNumber() >= (version)) {            \
+    functions.function.call = &scripted_hip::Newer_##function; \
+  }
+  HIP_STREAM_POOL_FUNCTIONS(EVERY, NEWER)
+#undef EVERY
+#undef NEWER
+  return true;
+}
+
+}  // namespace hip_stream_pool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A HIP that does what a test says. Linked into a test, it takes the place of
-// libamdhip64 for the functions that the library calls: streams are entries in
+// A HIP that does what a test says. Linked into a test, it is the table of HIP
+// functions that the library calls (hip/functions.h): streams are entries in
 // a table, any call can be made to fail, and each call is recorded with the
 // thread, device and capture mode that it was made with. What no caller of HIP
 // may ever do is collected as a fault, whether or not a test looks for it.
@@ -28,15 +28,19 @@ struct Call {
   hipStreamCaptureMode mode;  // of the thread
 };
 
-// How versions of HIP differ where it matters to a pool.
-enum class Behavior {
-  kHip52,  // a query knows nothing of captures; every call sets the last error
-  kHip57,  // a query of a stream answers 900 while a global capture is active,
-           // anywhere; one of an event does not
-  kHip62,  // so it does, and invalidates the capture; not in relaxed mode
-  kHip70,  // also: only failures set the last error; a stream that does not
-           // exist is not checked for, but in GetDevice and GetId
+// The version that this HIP is: what SCRIPTED_HIP_VERSION in the environment
+// says (5.2, 5.7, 6.4 or 7.2), or 7.2. It has that version's functions, and
+// differs where that matters to a pool.
+enum class HipVersion {
+  k52,  // a query knows nothing of captures; every call sets the last error
+  k57,  // a query of a stream answers 900 while a global capture is active,
+        // anywhere; one of an event does not
+  k64,  // so it does, and invalidates the capture; not in relaxed mode
+  k72,  // also: only failures set the last error; a stream that does not exist
+        // is not checked for, but in GetDevice and GetId
 };
+HipVersion Version();
+int VersionNumber();  // as HIP_VERSION
 
 class ScriptedHip {
  public:
@@ -47,7 +51,7 @@ class ScriptedHip {
   // Back to the start, but for the lock probe: no streams, no script, nothing
   // recorded; `devices` devices with priorities -1 to 1, device 0 current on
   // every thread.
-  void Reset(int devices = 4, Behavior behavior = Behavior::kHip52);
+  void Reset(int devices = 4);
 
   // The call of that name fails with `error`, after succeeding `after` times,
   // `times` times over. A failed call has no effect.
@@ -131,7 +135,6 @@ class ScriptedHip {
     void RemoveStreamsOf(int device);
 
     int devices = 0;
-    Behavior behavior = Behavior::kHip52;
     int least = 1;
     int greatest = -1;
     std::map<hipStream_t, Stream> streams;
