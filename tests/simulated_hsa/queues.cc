@@ -60,6 +60,8 @@ struct Queue::Slot {
     __atomic_store_n(&header, uint16_t{HSA_PACKET_TYPE_INVALID},
                      __ATOMIC_RELEASE);
   }
+  // All kinds of packets have it in the same place.
+  hsa_signal_t completion() const { return barrier.completion_signal; }
 };
 
 void Queue::FreeSlots::operator()(Slot* slots) const { std::free(slots); }
@@ -139,6 +141,36 @@ std::vector<HardwareQueue> Queue::DescribeAll() {
   return all;
 }
 
+void Queue::DestroySignal(Signal* signal) {
+  if (signal->Load() != 0) {
+    const std::lock_guard<std::mutex> lock(LiveQueues().mutex);
+    if (AnyCompletes(signal->handle())) {
+      signal->Orphan();
+      return;
+    }
+  }
+  delete signal;
+}
+
+bool Queue::AnyCompletes(hsa_signal_t signal) {
+  const std::vector<Queue*>& queues = LiveQueues().queues;
+  return std::any_of(
+      queues.begin(), queues.end(),
+      [signal](const Queue* queue) { return queue->Completes(signal); });
+}
+
+bool Queue::Completes(hsa_signal_t signal) const {
+  const uint64_t mask = abi_.queue.hsa_queue.size - 1;
+  const uint64_t end = write_index();
+  for (uint64_t index = read_index(); index < end; ++index) {
+    const Slot& slot = slots_[index & mask];
+    if (!slot.IsFree() && slot.completion().handle == signal.handle) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Queue::Run() {
   const uint64_t mask = abi_.queue.hsa_queue.size - 1;
   for (;;) {
@@ -212,14 +244,18 @@ void Queue::Finish(Slot* slot) {
   ++packets_;
   started_ = false;
 
-  // All kinds of packets have it in the same place. Who waits for it may use
-  // the slot again, so the slot goes first.
-  const hsa_signal_t completion = slot->barrier.completion_signal;
+  // Who waits for the signal may use the slot again, so the slot goes first.
+  // The lock is for DestroySignal: a packet either has a slot, or is done.
+  const std::lock_guard<std::mutex> lock(LiveQueues().mutex);
+  const hsa_signal_t completion = slot->completion();
   slot->Free();
   __atomic_fetch_add(&abi_.queue.read_dispatch_id, 1, __ATOMIC_RELEASE);
-  if (completion.handle != 0) {
-    Signal::From(completion)->Complete(start_, Clock::now());
-  }
+  if (completion.handle == 0) return;
+  Signal* const signal = Signal::From(completion);
+  // One that is none may be gone as soon as it is complete.
+  const bool is_orphan = signal->is_orphan();
+  signal->Complete(start_, Clock::now());
+  if (is_orphan && !AnyCompletes(completion)) delete signal;
 }
 
 }  // namespace simulated_hsa

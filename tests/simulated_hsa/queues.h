@@ -39,6 +39,9 @@ class Queue : private Task {
   void set_has_cu_mask(bool has_cu_mask) { has_cu_mask_ = has_cu_mask; }
   HardwareQueue Describe() const;
 
+  // Deletes it when no packet of any queue is to complete it any more.
+  static void DestroySignal(Signal* signal);
+
   // Those that exist now, in the order of their creation.
   static std::vector<HardwareQueue> DescribeAll();
 
@@ -63,6 +66,8 @@ class Queue : private Task {
     Queue* const queue_;
   };
 
+  static bool AnyCompletes(hsa_signal_t signal);  // with the list's lock held
+  bool Completes(hsa_signal_t signal) const;
   void CancelTasks();
   void Run() override;
   void Start(const Slot& slot);

@@ -136,10 +136,13 @@ Signal::~Signal() {
   }
   // Whoever made the last change may still hold the lock: wait for that.
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (SignalWatcher* watcher : watchers_) {
-    watcher->watched_ = nullptr;
-    watcher->OnSignalDestroyed();
-  }
+  DropWatchersLocked();
+}
+
+void Signal::Orphan() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_orphan_ = true;
+  DropWatchersLocked();
 }
 
 void Signal::Store(int64_t value) {
@@ -202,6 +205,14 @@ void Signal::TellWatchersLocked() {
   watchers_.resize(kept);
 }
 
+void Signal::DropWatchersLocked() {
+  for (SignalWatcher* watcher : watchers_) {
+    watcher->watched_ = nullptr;
+    watcher->OnSignalDestroyed();
+  }
+  watchers_.clear();
+}
+
 class SignalWait::Watcher : public SignalWatcher {
  public:
   explicit Watcher(SignalWait* wait) : wait_(wait) {}
@@ -250,6 +261,7 @@ using simulated_hsa::AsyncHandler;
 using simulated_hsa::Clock;
 using simulated_hsa::Condition;
 using simulated_hsa::HostWait;
+using simulated_hsa::Queue;
 using simulated_hsa::Runtime;
 using simulated_hsa::Signal;
 
@@ -272,7 +284,7 @@ hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   if (signal.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL;
   Runtime& runtime = Runtime::Get();
   runtime.settings().Spend(&simulated_hsa::Model::signal_destroy);
-  delete Signal::From(signal);
+  Queue::DestroySignal(Signal::From(signal));
   ++runtime.counters().signals_destroyed;
   return HSA_STATUS_SUCCESS;
 }
@@ -287,7 +299,7 @@ void hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
 
 void hsa_signal_store_screlease(hsa_signal_t handle, hsa_signal_value_t value) {
   Signal* const signal = Signal::From(handle);
-  if (simulated_hsa::Queue* const queue = signal->queue()) {
+  if (Queue* const queue = signal->queue()) {
     queue->Ring(value);
     return;
   }

@@ -71,6 +71,13 @@ class Signal {
   void Add(int64_t difference);
   volatile int64_t* value_pointer() { return &abi_.value; }
 
+  // HIP 7 destroys signals that packets in a queue are still to complete: with
+  // a stream, those of its staging buffer. The memory of a signal outlives that
+  // in AMD's runtime too. Such a signal is destroyed for its watchers, and
+  // whoever completes it for the last time deletes it.
+  void Orphan();
+  bool is_orphan() const { return is_orphan_; }
+
   // What a processor does when the work a signal stands for is done: notes
   // when it ran, and takes one off the value.
   void Complete(Clock::time_point start, Clock::time_point end);
@@ -89,12 +96,14 @@ class Signal {
 
  private:
   void TellWatchersLocked();
+  void DropWatchersLocked();
 
   // First, because the HIP runtime reads times directly from a signal.
   amd_signal_t abi_ = {};
   Queue* queue_ = nullptr;
   std::mutex mutex_;
   std::vector<SignalWatcher*> watchers_;
+  bool is_orphan_ = false;  // guarded by the mutex of the queues
 
   // All signals are in one list, so that one the HIP runtime never destroys
   // is not taken for a leak of the simulation.

@@ -5,6 +5,7 @@
 #include "simulated_hsa/simulated_hsa.h"
 
 #include <dlfcn.h>
+#include <hsa/hsa.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -53,6 +54,11 @@ constexpr bool kHasSanitizer =
 #else
 constexpr bool kHasSanitizer = false;
 #endif
+
+template <typename Function>
+Function HsaCall(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
 
 class SimulatedHsaTest : public testing::Test {
  protected:
@@ -995,6 +1001,74 @@ TEST_F(SimulatedHsaTest, ACopyThatHasToWaitHoldsUpNoOther) {
   EXPECT_LT(time, Us(milliseconds(200)));
   EXPECT_EQ(hipStreamQuery(blocked), hipErrorNotReady);
   EXPECT_HIP(hipStreamSynchronize(blocked));
+}
+
+// As HIP 7 does, whose destroy of a stream does not wait for the packets that
+// say which parts of its staging buffer are free.
+TEST_F(SimulatedHsaTest, APacketMayCompleteASignalThatIsDestroyed) {
+  const auto init = HsaCall<decltype(&hsa_init)>("hsa_init");
+  const auto iterate =
+      HsaCall<decltype(&hsa_iterate_agents)>("hsa_iterate_agents");
+  const auto create =
+      HsaCall<decltype(&hsa_signal_create)>("hsa_signal_create");
+  const auto destroy =
+      HsaCall<decltype(&hsa_signal_destroy)>("hsa_signal_destroy");
+  const auto store = HsaCall<decltype(&hsa_signal_store_screlease)>(
+      "hsa_signal_store_screlease");
+  const auto load =
+      HsaCall<decltype(&hsa_signal_load_relaxed)>("hsa_signal_load_relaxed");
+  const auto wait = HsaCall<decltype(&hsa_signal_wait_scacquire)>(
+      "hsa_signal_wait_scacquire");
+  const auto new_signal = [&](hsa_signal_value_t value) {
+    hsa_signal_t signal;
+    EXPECT_EQ(create(value, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+    return signal;
+  };
+  ASSERT_EQ(init(), HSA_STATUS_SUCCESS);
+  hsa_agent_t last = {};  // a GPU: the host comes first
+  ASSERT_EQ(iterate(
+                [](hsa_agent_t agent, void* found) {
+                  *static_cast<hsa_agent_t*>(found) = agent;
+                  return HSA_STATUS_SUCCESS;
+                },
+                &last),
+            HSA_STATUS_SUCCESS);
+  hsa_queue_t* queue;
+  ASSERT_EQ(HsaCall<decltype(&hsa_queue_create)>("hsa_queue_create")(
+                last, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue),
+            HSA_STATUS_SUCCESS);
+
+  const hsa_signal_t start = new_signal(1);
+  const hsa_signal_t destroyed = new_signal(3);
+  const hsa_signal_t end = new_signal(1);
+  auto* const packets =
+      static_cast<hsa_barrier_and_packet_t*>(queue->base_address);
+  packets[0].dep_signal[0] = start;
+  packets[0].completion_signal = packets[1].completion_signal = destroyed;
+  packets[2].completion_signal = end;
+  for (int i = 0; i < 3; ++i) {
+    __atomic_store_n(
+        &packets[i].header,
+        uint16_t{HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE},
+        __ATOMIC_RELEASE);
+  }
+  HsaCall<decltype(&hsa_queue_add_write_index_screlease)>(
+      "hsa_queue_add_write_index_screlease")(queue, 3);
+  store(queue->doorbell_signal, 2);
+  ASSERT_EQ(destroy(destroyed), HSA_STATUS_SUCCESS);
+  std::vector<hsa_signal_t> others;
+  for (int i = 0; i < 100; ++i) others.push_back(new_signal(7));
+  store(start, 0);
+  EXPECT_EQ(
+      wait(end, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+      0);
+  for (const hsa_signal_t other : others) EXPECT_EQ(load(other), 7);
+
+  for (const hsa_signal_t other : others) destroy(other);
+  destroy(start);
+  destroy(end);
+  HsaCall<decltype(&hsa_queue_destroy)>("hsa_queue_destroy")(queue);
+  HsaCall<decltype(&hsa_shut_down)>("hsa_shut_down")();
 }
 
 TEST_F(SimulatedHsaTest, EveryDeviceTakesEighteenStreamsAtOnce) {
