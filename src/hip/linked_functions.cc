@@ -8,7 +8,7 @@ namespace hip_stream_pool {
 // What may be missing is asked of the loader, so that a library which was built
 // with an old HIP's headers uses what a newer HIP has.
 bool FindHipFunctions(HipFunctions& functions) {
-  // NOLINTBEGIN(google-runtime-int): HIP's types.
+  // NOLINTBEGIN(google-runtime-int,bugprone-macro-parentheses): a table.
 #define EVERY(function) functions.function.call = &::function;
 #define NEWER(function, parameters, version)                            \
   functions.function.call = reinterpret_cast<hipError_t(*) parameters>( \
@@ -16,7 +16,7 @@ bool FindHipFunctions(HipFunctions& functions) {
   HIP_STREAM_POOL_FUNCTIONS(EVERY, NEWER)
 #undef EVERY
 #undef NEWER
-  // NOLINTEND(google-runtime-int)
+  // NOLINTEND(google-runtime-int,bugprone-macro-parentheses)
   return true;
 }
 
