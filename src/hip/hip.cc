@@ -2,7 +2,6 @@
 #include "hip/hip.h"
 
 #include <memory>
-#include <utility>
 
 #include "hip/call_guard.h"
 
@@ -20,17 +19,17 @@ void DropNewerThan(int version, HipFunctions& functions) {
 }
 
 // Asks HIP for its version, and keeps what was found.
-Result Learn(std::unique_ptr<Hip> found) {
-  const Result result =
-      CallHip(found->functions.hipRuntimeGetVersion, &found->version);
+Result Learn(const HipFunctions& functions) {
+  int version = 0;
+  const Result result = CallHip(functions.hipRuntimeGetVersion, &version);
   if (!result.ok()) return result;
-  found->behaviors = Behaviors(found->version);
-  DropNewerThan(found->version, found->functions);
+  auto hip = std::make_unique<Hip>(Hip{functions, version, Behaviors(version)});
+  DropNewerThan(version, hip->functions);
   // Of threads that get here at once, the first one's stays.
   const Hip* none = nullptr;
-  if (internal::known_hip.compare_exchange_strong(none, found.get(),
+  if (internal::known_hip.compare_exchange_strong(none, hip.get(),
                                                   std::memory_order_acq_rel)) {
-    (void)found.release();
+    (void)hip.release();
   }
   return result;
 }
@@ -39,14 +38,14 @@ Result Learn(std::unique_ptr<Hip> found) {
 
 Result StartHip(int* device_count) {
   HipCallGuard guard;
-  if (!guard.may_call()) return Refused(Refusal::kNoHip);
-  auto found = std::make_unique<Hip>();
-  if (!FindHipFunctions(found->functions)) return Refused(Refusal::kNoHip);
-  const auto get_last_error = found->functions.hipGetLastError;
+  HipFunctions functions;
+  if (!guard.may_call() || !FindHipFunctions(functions)) {
+    return Refused(Refusal::kNoHip);
+  }
   WatchForks();
-  Result result = CallHip(found->functions.hipGetDeviceCount, device_count);
-  if (result.ok() && KnownHip() == nullptr) result = Learn(std::move(found));
-  if (!result.ok()) (void)get_last_error.call();
+  Result result = CallHip(functions.hipGetDeviceCount, device_count);
+  if (result.ok() && KnownHip() == nullptr) result = Learn(functions);
+  if (!result.ok()) (void)functions.hipGetLastError.call();
   return result;
 }
 

@@ -15,8 +15,8 @@ namespace hip_stream_pool {
 
 struct Hip {
   HipFunctions functions;
-  int version = 0;
-  Behaviors behaviors{0};
+  int version;
+  Behaviors behaviors;
 };
 
 namespace internal {

@@ -26,6 +26,8 @@ class Pool {
  public:
   explicit Pool(int max_parked_per_key)
       : max_parked_per_key_(max_parked_per_key) {}
+  // Makes no HIP call: what is parked stays, as at exit.
+  ~Pool() { delete devices_.load(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -82,7 +84,7 @@ class Pool {
   // Of a stream that the pool has not made.
   Result ReturnForeign(DevicePool& device, hipStream_t stream);
 
-  std::atomic<Devices*> devices_{nullptr};  // by ordinal; never freed
+  std::atomic<Devices*> devices_{nullptr};  // by ordinal
   std::atomic<int> max_parked_per_key_;
 };
 
