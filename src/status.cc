@@ -56,62 +56,84 @@ absl::string_view WhyNoHip() {
                          : "the process exits; HIP may be gone already";
 }
 
+// Of the refusals that take no more than words.
+struct {
+  Refusal refusal;
+  absl::StatusCode code;
+  absl::string_view words;
+} constexpr kRefusals[] = {
+    {Refusal::kBadFlags, kBadArgument,
+     "flags must be hipStreamDefault (0) or hipStreamNonBlocking (1)"},
+    {Refusal::kSpecialStream, kBadArgument,
+     "the null, legacy and per-thread streams are HIP's own"},
+    {Refusal::kLegacyStream, kBadArgument,
+     "the legacy stream's handle; nullptr names the default stream"},
+    {Refusal::kPerThreadStream, kBadArgument,
+     "the per-thread stream's handle, which is another stream on each thread"},
+    {Refusal::kNoSuchStream, kBadMoment,
+     "the stream was destroyed elsewhere; its handle may be another's"},
+    {Refusal::kInvalidated, kBadMoment,
+     "the stream does not exist any more: its device was reset"},
+    {Refusal::kParked, kBadMoment,
+     "the stream was destroyed before; it belongs to the pool now"},
+    {Refusal::kAnotherDevices, kBadArgument,
+     "the stream is another device's; nothing was done"},
+    {Refusal::kCapturing, kBadMoment,
+     "the stream is in a stream capture, which this would break"},
+    {Refusal::kReadsAnotherKey, kBadMoment,
+     "the stream reads another key than it was made with"},
+};
+
+struct {
+  Mistake mistake;
+  absl::StatusCode code;
+  absl::string_view words;
+} constexpr kMistakes[] = {
+    {Mistake::kOwnsNothing, kBadMoment,
+     "the RocmStream owns no stream: it was moved from, or released"},
+    {Mistake::kNoCallback, kBadArgument, "the callback is empty"},
+    {Mistake::kNoSetStream, kBadArgument,
+     "no function to set the library's stream"},
+    {Mistake::kNoEvent, kBadArgument, "the event is nullptr"},
+    {Mistake::kNotAnError, kBadArgument, "takes an error, not OK"},
+    {Mistake::kEventIsDecided, kBadMoment,
+     "the event was recorded, or failed, before; that stands"},
+    {Mistake::kBufferHasEvent, kBadMoment,
+     "the buffer has an event, which stands"},
+    {Mistake::kNullCopy, kBadArgument, "a copy to or from nullptr"},
+    {Mistake::kCopyWithin, kBadArgument,
+     "a copy within one buffer would wait for itself"},
+    {Mistake::kPromiseDropped, absl::StatusCode::kCancelled,
+     "the event was dropped before it was recorded"},
+    {Mistake::kDeviceWasReset, kBadMoment, "the device was reset"},
+};
+
 absl::Status Refuse(const Result& result, const Called& called,
                     absl::string_view start) {
-  const auto say = [&](absl::StatusCode code, const auto&... words) {
-    return absl::Status(code, absl::StrCat(start, words...));
-  };
   switch (result.refusal) {
-    case Refusal::kNone:
-      break;
     case Refusal::kNoHip:
-      return say(kBadMoment, WhyNoHip());
+      return {kBadMoment, absl::StrCat(start, WhyNoHip())};
     case Refusal::kNoSuchDevice:
-      return say(kBadArgument, "no device ", called.key.device_ordinal,
-                 ": HIP has ", ProcessPool().device_count(),
-                 ", counted from 0");
-    case Refusal::kBadFlags:
-      return say(kBadArgument,
-                 "flags must be hipStreamDefault (0) or hipStreamNonBlocking "
-                 "(1)");
+      return {kBadArgument,
+              absl::StrCat(start, "no device ", called.key.device_ordinal,
+                           ": HIP has ", ProcessPool().device_count(),
+                           ", counted from 0")};
     case Refusal::kTooManyToPrewarm:
-      return say(kBadArgument, "named more than ",
-                 ProcessPool().max_parked_per_key(),
-                 " times; SetMaxParkedPerKey allows more");
-    case Refusal::kSpecialStream:
-      return say(kBadArgument,
-                 "the null, legacy and per-thread streams are HIP's own");
-    case Refusal::kLegacyStream:
-      return say(kBadArgument,
-                 "the legacy stream's handle; nullptr names the default "
-                 "stream");
-    case Refusal::kPerThreadStream:
-      return say(kBadArgument,
-                 "the per-thread stream's handle, which is another stream on "
-                 "each thread");
-    case Refusal::kNoSuchStream:
-      return say(kBadMoment,
-                 "the stream was destroyed elsewhere; its handle may be "
-                 "another's");
-    case Refusal::kInvalidated:
-      return say(kBadMoment,
-                 "the stream does not exist any more: its device was reset");
-    case Refusal::kParked:
-      return say(kBadMoment,
-                 "the stream was destroyed before; it belongs to the pool now");
-    case Refusal::kAnotherDevices:
-      return say(kBadArgument,
-                 "the stream is another device's; nothing was done",
-                 *result.call == '\0' ? "" : " after ", result.call);
-    case Refusal::kCapturing:
-      return say(kBadMoment,
-                 "the stream is in a stream capture, which this would break");
-    case Refusal::kReadsAnotherKey:
-      return say(kBadMoment,
-                 "the stream reads another key than it was made "
-                 "with");
+      return {kBadArgument, absl::StrCat(start, "named more than ",
+                                         ProcessPool().max_parked_per_key(),
+                                         " times; SetMaxParkedPerKey allows "
+                                         "more")};
+    default:
+      break;
   }
-  return absl::OkStatus();
+  for (const auto& known : kRefusals) {
+    if (known.refusal != result.refusal) continue;
+    // The call that has shown it, if it took one.
+    return {known.code,
+            absl::StrCat(start, known.words,
+                         *result.call == '\0' ? "" : " after ", result.call)};
+  }
+  return absl::InternalError(start);
 }
 
 std::string NameOf(hipError_t error) {
@@ -147,41 +169,14 @@ absl::Status Failure(const Result& result, const Called& called) {
 }
 
 absl::Status ToStatus(Mistake mistake, const char* function) {
-  const auto say = [&](absl::StatusCode code, absl::string_view words) {
-    return absl::Status(code, absl::StrCat(function, ": ", words));
-  };
-  switch (mistake) {
-    case Mistake::kNoHip:
-      return say(kBadMoment, WhyNoHip());
-    case Mistake::kOwnsNothing:
-      return say(kBadMoment,
-                 "the RocmStream owns no stream: it was moved from, or "
-                 "released");
-    case Mistake::kNoCallback:
-      return say(kBadArgument, "the callback is empty");
-    case Mistake::kNoSetStream:
-      return say(kBadArgument, "no function to set the library's stream");
-    case Mistake::kNoEvent:
-      return say(kBadArgument, "the event is nullptr");
-    case Mistake::kNotAnError:
-      return say(kBadArgument, "takes an error, not OK");
-    case Mistake::kEventIsDecided:
-      return say(kBadMoment,
-                 "the event was recorded, or failed, before; that stands");
-    case Mistake::kBufferHasEvent:
-      return say(kBadMoment, "the buffer has an event, which stands");
-    case Mistake::kNullCopy:
-      return say(kBadArgument, "a copy to or from nullptr");
-    case Mistake::kCopyWithin:
-      return say(kBadArgument,
-                 "a copy within one buffer would wait for itself");
-    case Mistake::kPromiseDropped:
-      return say(absl::StatusCode::kCancelled,
-                 "the event was dropped before it was recorded");
-    case Mistake::kDeviceWasReset:
-      return say(kBadMoment, "the device was reset");
+  if (mistake == Mistake::kNoHip) {
+    return {kBadMoment, absl::StrCat(function, ": ", WhyNoHip())};
   }
-  return absl::OkStatus();
+  for (const auto& known : kMistakes) {
+    if (known.mistake != mistake) continue;
+    return {known.code, absl::StrCat(function, ": ", known.words)};
+  }
+  return absl::InternalError(function);
 }
 
 absl::Status TooManyBytes(const char* function, size_t bytes, size_t from,
