@@ -68,9 +68,9 @@ double CountedSeconds(int64_t& allocations, const Function& function) {
 // too: they take longer for some streams than for others.
 class OneAtATime : public Work {
  public:
-  explicit OneAtATime(std::vector<StreamKey> keys) : lent_(std::move(keys)) {}
+  explicit OneAtATime(std::vector<StreamKey> keys) : leased_(std::move(keys)) {}
 
-  absl::Status Start() override { return lent_.Cycle(kPooled); }
+  absl::Status Start() override { return leased_.Cycle(kPooled); }
   int streams_a_turn() const override { return kBlock; }
 
   absl::Status Take(Turn& turn) override {
@@ -81,7 +81,7 @@ class OneAtATime : public Work {
     turn.hit = CountedSeconds(turn.allocations, [&] {
       for (int i = 0; i < kBlock && status.ok(); ++i) {
         absl::StatusOr<hipStream_t> stream =
-            CreateStream(lent_.key(i % lent_.streams()));
+            CreateStream(leased_.key(i % leased_.streams()));
         status = stream.ok() ? DestroyStream(0, *stream) : stream.status();
       }
     });
@@ -94,14 +94,14 @@ class OneAtATime : public Work {
   bool Bare() {
     bool ok = true;
     for (int i = 0; i < kBlock; ++i) {
-      hipStream_t stream = lent_.stream(i % lent_.streams());
-      ok &= BareHit(stream, lent_.key(i % lent_.streams()).flags);
+      hipStream_t stream = leased_.stream(i % leased_.streams());
+      ok &= BareHit(stream, leased_.key(i % leased_.streams()).flags);
       ok &= BarePark(stream);
     }
     return ok;
   }
 
-  Client lent_;
+  Client leased_;
 };
 
 // A client with so many streams: creates all of them, then destroys all, the
@@ -235,7 +235,7 @@ void Measure(benchmark::State& state, Work& work,
   state.counters["heap_allocations"] = static_cast<double>(allocations);
 }
 
-// The order in which the handles that were lent are parked again.
+// The order in which the handles that were leased are parked again.
 enum class Order { kAtOnce, kFirstFirst, kLastFirst };
 
 // The books of so many parked handles of so many kinds, without HIP.

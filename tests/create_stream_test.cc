@@ -159,7 +159,7 @@ TEST_F(CreateStreamTest, TheNullLegacyAndPerThreadStreamsAreRefused) {
   EXPECT_THAT(hip.Calls(), IsEmpty());
 }
 
-TEST_F(CreateStreamTest, ASecondDestroyIsRefusedAndLendsNothingTwice) {
+TEST_F(CreateStreamTest, ASecondDestroyIsRefusedAndLeasesNothingTwice) {
   hipStream_t stream = Parked();
   hip.ClearCalls();
   EXPECT_THAT(DestroyStream(0, stream), IsFailedPrecondition());
@@ -280,7 +280,7 @@ TEST_F(CreateStreamTest, AStreamThatReadsAnotherKeyIsDestroyed) {
   EXPECT_EQ(Stats().refused_key_mismatch, 2);
 }
 
-TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNotLentUntilThatIsDone) {
+TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNotLeasedUntilThatIsDone) {
   constexpr StreamKey kKey = {0, hipStreamNonBlocking};
   hipStream_t first = Create(kKey);
   hipStream_t second = Create(kKey);
@@ -298,7 +298,7 @@ TEST_F(CreateStreamTest, AParkedStreamWithWorkIsNotLentUntilThatIsDone) {
   EXPECT_EQ(Stats().dropped_stale, 0);
 }
 
-TEST_F(CreateStreamTest, AParkedStreamThatIsBusyForAMomentIsLent) {
+TEST_F(CreateStreamTest, AParkedStreamThatIsBusyForAMomentIsLeased) {
   // By a hipDeviceSynchronize on another thread.
   hipStream_t stream = Parked();
   hip.SetLateQueries(stream, 3);
@@ -331,7 +331,7 @@ TEST_F(CreateStreamTest, BusyStreamsAreAskedOnceAndAFewOfThemAgain) {
   EXPECT_EQ(Stats().parked_now, kStreams - 2);
 }
 
-TEST_F(CreateStreamTest, AParkedStreamThatDiedIsNotLentAndNotTouched) {
+TEST_F(CreateStreamTest, AParkedStreamThatDiedIsNotLeasedAndNotTouched) {
   hipStream_t dead = Parked();
   hip.DestroyElsewhere(dead);
   hip.ClearCalls();
@@ -597,7 +597,7 @@ TEST_F(CreateStreamTest, AGlobalCaptureElsewhereSurvives) {
   EXPECT_TRUE(hip.GlobalCaptureSurvived());
 }
 
-TEST_F(CreateStreamTest, WhereACaptureHidesTheAnswerNothingIsLentOrLost) {
+TEST_F(CreateStreamTest, WhereACaptureHidesTheAnswerNothingIsLeasedOrLost) {
   if (Version() != HipVersion::k57) GTEST_SKIP() << "HIP answers";
   constexpr StreamKey kKey = {0, hipStreamNonBlocking};
   hipStream_t parked = Parked(kKey);

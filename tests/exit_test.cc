@@ -94,12 +94,12 @@ RocmStream MakeOwner() {
 }
 
 // In the state in which HIP must not be called any more.
-void UseAllOfThePool(hipStream_t lent) {
+void UseAllOfThePool(hipStream_t leased) {
   StreamHandleCache& cache = StreamHandleCache::Get();
   Require(
       CreateStream({}).status().code() == absl::StatusCode::kFailedPrecondition,
       "CreateStream did not refuse");
-  Require(DestroyStream(0, lent).ok(), "DestroyStream reported an error");
+  Require(DestroyStream(0, leased).ok(), "DestroyStream reported an error");
   Require(!cache.Prewarm({{}}).ok(), "Prewarm did not refuse");
   Require(cache.Trim(0).ok() && cache.TrimAll().ok(), "Trim reported an error");
   cache.Invalidate(0);
@@ -212,7 +212,7 @@ void GiveEndlessWork(hipStream_t stream) {
 
 void NeverUsed() {}
 
-void ParkedAndLent() {
+void ParkedAndLeased() {
   hipStream_t parked = Create();
   Create();
   Require(DestroyStream(0, parked).ok(), "DestroyStream failed");
@@ -416,26 +416,26 @@ void ForkInTheFirstCall() {
 
 void ForkAfterUse() {
   RocmStream owner = MakeOwner();
-  hipStream_t lent = Create();
+  hipStream_t leased = Create();
   Require(DestroyStream(0, Create()).ok(), "DestroyStream failed");
   Fork([&] {
-    UseAllOfThePool(lent);
+    UseAllOfThePool(leased);
     Require(StreamHandleCache::Get().GetStats().leased_now == 0,
             "the child remembers a handle");
     Require(!owner.BlockHostUntilDone().ok(), "the child used the stream");
     RocmStream ends_in_the_child = std::move(owner);
   });
   Require(owner.BlockHostUntilDone().ok(), "the parent's stream is broken");
-  Require(DestroyStream(0, lent).ok(), "the parent's handle is broken");
+  Require(DestroyStream(0, leased).ok(), "the parent's handle is broken");
   Require(StreamHandleCache::Get().GetStats().parked_now == 2,
           "the parent's books are wrong");
 }
 
 void ForkAmongThreads() {
-  hipStream_t lent = Create();
+  hipStream_t leased = Create();
   StartWorkers(3);
   for (int i = 0; i < 50; ++i) {
-    Fork([lent] { UseAllOfThePool(lent); });
+    Fork([leased] { UseAllOfThePool(leased); });
   }
 }
 
@@ -455,7 +455,7 @@ const struct {
   void (*run)();
 } kScenarios[] = {
     {"never_used", NeverUsed},
-    {"parked_and_lent", ParkedAndLent},
+    {"parked_and_leased", ParkedAndLeased},
     {"static_made_before_the_pool", StaticMadeBeforeThePool},
     {"static_made_after_the_pool", StaticMadeAfterThePool},
     {"handler_added_before_the_pool", HandlerAddedBeforeThePool},

@@ -59,7 +59,7 @@ class HipFailureTest : public PoolTest {
 
   std::vector<Operation> Operations() {
     const auto nothing = [] {};
-    const auto lent = [this] { stream_ = Create({}); };
+    const auto leased = [this] { stream_ = Create({}); };
     const auto destroy = [this] {
       return DestroyStream(0, std::exchange(stream_, nullptr));
     };
@@ -100,7 +100,7 @@ class HipFailureTest : public PoolTest {
            Destroy(a);
          },
          create},
-        {"park a stream", lent, destroy},
+        {"park a stream", leased, destroy},
         {"park a busy stream",
          [this] {
            stream_ = Create({});

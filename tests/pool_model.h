@@ -253,7 +253,7 @@ class PoolModel {
     TakeOwnership(owner, std::move(owned));
   }
 
-  // The earliest created of what is parked is to be lent first. Only where
+  // The earliest created of what is parked is to be leased first. Only where
   // nothing else can come between: on one thread, without failures and
   // captures.
   void CheckEarliest(const StreamKey& key, uint64_t lent_id) {
@@ -307,7 +307,7 @@ class PoolModel {
         if (released != handle) Fault("a hook with another stream");
         std::lock_guard<std::mutex> lock(mutex_);
         if (owner_of_.count(handle) != 0) {
-          faults_.push_back("lent again before its hook ran");
+          faults_.push_back("leased again before its hook ran");
         }
       });
     }

@@ -150,7 +150,7 @@ TEST_F(RocmStreamTest, BorrowingWhatHipKnowsToBeWrongIsRefused) {
       << "it is another stream on each thread";
 }
 
-// The pool has forgotten the stream by then, and lends its handle again.
+// The pool has forgotten the stream by then, and leases its handle again.
 TEST_F(RocmStreamTest, AnOwnerOfLongAgoGivesBackNobodysStream) {
   for (const bool of_the_pool : {true, false}) {
     StartOver();

@@ -125,7 +125,7 @@ TEST_F(RuntimeTest, TheCallersDeviceIsGivenBack) {
   EXPECT_EQ(device, devices - 1);
 }
 
-TEST_F(RuntimeTest, PendingCallbacksRunOnceBeforeTheStreamIsLentAgain) {
+TEST_F(RuntimeTest, PendingCallbacksRunOnceBeforeTheStreamIsLeasedAgain) {
   std::atomic<int> runs{0};
   for (int i = 0; i < 20; ++i) {
     RocmStream stream = MakeStream();
@@ -205,12 +205,12 @@ TEST_F(RuntimeTest, AGlobalCaptureOnAnotherThreadSurvives) {
 }
 
 TEST_F(RuntimeTest, ADeviceResetWithInvalidateLeavesAWorkingPool) {
-  hipStream_t lent = Create({});
+  hipStream_t leased = Create({});
   Destroy(Create({0, 1, 0}));
   ASSERT_HIP(hipDeviceReset());
   cache.Invalidate(0);
   EXPECT_EQ(cache.GetStats().parked_now, 0);
-  EXPECT_TRUE(DestroyStream(0, lent).ok()) << "it is gone already";
+  EXPECT_TRUE(DestroyStream(0, leased).ok()) << "it is gone already";
   hipStream_t next = Create({0, 1, 0});
   EXPECT_HIP(hipStreamSynchronize(next));
   Destroy(next);
@@ -352,11 +352,11 @@ TEST_F(SimulatedRuntimeTest, ABusyNullStreamMakesNoMisses) {
   EXPECT_HIP(hipFree(memory));
 }
 
-TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
+TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLeasesNoDeadStream) {
   int least = 0;
   int greatest = 0;
   ASSERT_HIP(hipDeviceGetStreamPriorityRange(&least, &greatest));
-  hipStream_t lent = Create({});
+  hipStream_t leased = Create({});
   for (int priority = greatest; priority <= least; ++priority) {
     Destroy(Create({0, 1, priority}));
   }
@@ -370,8 +370,8 @@ TEST_F(RuntimeTest, ADeviceResetWithoutInvalidateLendsNoDeadStream) {
     EXPECT_HIP(hipStreamSynchronize(owned.back()));
   }
   // One of those may have its handle, and would be destroyed in its place.
-  if (std::find(owned.begin(), owned.end(), lent) == owned.end()) {
-    (void)DestroyStream(0, lent);
+  if (std::find(owned.begin(), owned.end(), leased) == owned.end()) {
+    (void)DestroyStream(0, leased);
   }
   for (hipStream_t stream : owned) Destroy(stream);
 }
@@ -396,7 +396,7 @@ TEST_F(RuntimeTest, ABusyStreamIsWaitedFor) {
   EXPECT_HIP(hipFree(memory));
 }
 
-TEST_F(RuntimeTest, AStreamUsedAfterItsDestroyIsNotLent) {
+TEST_F(RuntimeTest, AStreamUsedAfterItsDestroyIsNotLeased) {
   const StreamKey key = {0, hipStreamNonBlocking, 0};
   hipStream_t stream = Create(key);
   void* memory = nullptr;

@@ -24,9 +24,9 @@ TEST_F(StreamHandleCacheTest, PrewarmCreatesInTheOrderGivenAndParks) {
   EXPECT_EQ(Stats().parked_now, 5);
   EXPECT_EQ(Stats().misses, 0);
   // The scripted HIP's handles grow with each creation.
-  std::vector<hipStream_t> lent;
-  for (const StreamKey& key : keys) lent.push_back(Create(key));
-  EXPECT_TRUE(std::is_sorted(lent.begin(), lent.end()));
+  std::vector<hipStream_t> leased;
+  for (const StreamKey& key : keys) leased.push_back(Create(key));
+  EXPECT_TRUE(std::is_sorted(leased.begin(), leased.end()));
   EXPECT_EQ(Stats().hits, 5);
   EXPECT_EQ(Stats().misses, 0);
 }
@@ -79,13 +79,13 @@ TEST_F(StreamHandleCacheTest, PrewarmDestroysNothingToMakeRoom) {
 }
 
 TEST_F(StreamHandleCacheTest, TrimDestroysWhatIsParkedOnTheDevice) {
-  hipStream_t lent = Create({0, 0, 0});
+  hipStream_t leased = Create({0, 0, 0});
   Parked({0, 1, -1});
   Parked({0, 1, 0});
   hipStream_t other = Parked({1, 0, 0});
   ASSERT_TRUE(cache.Trim(0).ok());
   EXPECT_EQ(hip.LiveStreams(), 2);
-  EXPECT_TRUE(hip.IsLive(lent));
+  EXPECT_TRUE(hip.IsLive(leased));
   EXPECT_TRUE(hip.IsLive(other));
   EXPECT_EQ(Stats().parked_now, 1);
   EXPECT_EQ(Stats().destroyed_total, 2);
@@ -119,7 +119,7 @@ TEST_F(StreamHandleCacheTest, TrimAllTrimsEveryDevice) {
 }
 
 TEST_F(StreamHandleCacheTest, InvalidateForgetsTheDeviceWithoutAHipCall) {
-  hipStream_t lent = Create({0, 0, 0});
+  hipStream_t leased = Create({0, 0, 0});
   hipStream_t parked = Parked({0, 1, 0});
   hipStream_t other = Parked({1, 0, 0});
   hip.ResetDevice(0);
@@ -129,7 +129,7 @@ TEST_F(StreamHandleCacheTest, InvalidateForgetsTheDeviceWithoutAHipCall) {
   EXPECT_EQ(Stats().parked_now, 1);
   EXPECT_EQ(Stats().leased_now, 0);
   EXPECT_EQ(Stats().dropped_stale, 1);
-  Destroy(lent);
+  Destroy(leased);
   EXPECT_THAT(hip.Calls(), IsEmpty()) << "it died with the device";
   EXPECT_THAT(DestroyStream(0, parked), IsFailedPrecondition());
   EXPECT_EQ(Create({1, 0, 0}), other);

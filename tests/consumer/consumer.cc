@@ -66,7 +66,7 @@ int main() {
   status.Update(worker.Drain());
   status.Update(StreamHandleCache::Get().TrimAll());
   if (StreamHandleCache::Get().GetStats().hits == 0) {
-    status.Update(absl::InternalError("the pool lent nothing again"));
+    status.Update(absl::InternalError("the pool leased nothing again"));
   }
   std::printf("%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;

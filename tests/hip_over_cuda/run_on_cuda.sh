@@ -180,7 +180,7 @@ soak() {
 
 if [[ $mode == smoke ]]; then
   tests 40 hip_over_cuda_test runtime_test executor_test
-  programs_that_end parked_and_lent fork_after_use
+  programs_that_end parked_and_leased fork_after_use
   benchmark 40 smoke --benchmark_min_time=0.01 \
     '--benchmark_filter=streams:14/|^client_cycle|parked:16/|libraries:0'
   pytorch

@@ -47,7 +47,7 @@ static void ShowFlagsAndPriority(hipStream_t stream) {
   printf("flags %u, priority %d\n", flags, priority);
 }
 
-/* Several times: what was parked the first time is lent the second. */
+/* Several times: what was parked the first time is leased the second. */
 #define ROUNDS 3
 
 static void Arguments(void) {

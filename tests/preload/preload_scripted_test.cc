@@ -160,7 +160,7 @@ TEST_F(PreloadScriptedTest, NoDeadStreamIsHandedToHip) {
   }
 }
 
-TEST_F(PreloadScriptedTest, AfterAResetAnotherStreamsHandleIsNotLent) {
+TEST_F(PreloadScriptedTest, AfterAResetAnotherStreamsHandleIsNotLeased) {
   hip.ReuseHandles();
   hipStream_t parked = Create();
   EXPECT_EQ(hipStreamDestroy(parked), hipSuccess);
