@@ -272,7 +272,7 @@ TEST_F(RuntimeTest, AStreamThatIsGoneIsAFailedPreconditionEverywhere) {
 }
 
 TEST_F(RuntimeTest, ASecondDestroyIsRefusedParkedOrNot) {
-  for (int limit : {32, 0}) {
+  for (int limit : {0, 32}) {
     cache.SetMaxParkedPerKey(limit);
     hipStream_t stream = Create({});
     Destroy(stream);

@@ -64,8 +64,8 @@ const RealHip* GetRealHip(const void* function) {
     return nullptr;
   }
   if (*path != '\0') {
-    // Parked streams outlive the program's dlclose.
-    dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    // Parked streams outlive the program's dlclose: this is never closed.
+    dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     LearnGlobalScope(/*in_any_case=*/true);
   }
   TimeCallsForSummary(*hip);
