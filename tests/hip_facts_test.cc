@@ -73,6 +73,37 @@ QueryAmongCaptures QueryWhileCapturing(hipStreamCaptureMode mode) {
   return seen;
 }
 
+// So the pool neither reads nor sets the device for it.
+TEST_F(HipFactsTest, AStreamIsAskedAndDestroyedWhateverDeviceIsCurrent) {
+  if (DeviceCount() < 2) GTEST_SKIP() << "needs two devices";
+  for (unsigned int flags : {hipStreamDefault, hipStreamNonBlocking}) {
+    ASSERT_HIP(hipSetDevice(1));
+    hipStream_t stream = nullptr;
+    ASSERT_HIP(hipStreamCreateWithPriority(&stream, flags, -1));
+    ASSERT_HIP(hipSetDevice(0));
+    hipStreamCaptureStatus status = hipStreamCaptureStatusActive;
+    EXPECT_HIP(hipStreamIsCapturing(stream, &status));
+    EXPECT_EQ(status, hipStreamCaptureStatusNone);
+    EXPECT_HIP(hipStreamQuery(stream));
+    EXPECT_HIP(hipStreamSynchronize(stream));
+    unsigned int read_flags = 99;
+    int priority = 99;
+    EXPECT_HIP(hipStreamGetFlags(stream, &read_flags));
+    EXPECT_HIP(hipStreamGetPriority(stream, &priority));
+    EXPECT_EQ(read_flags, flags);
+    EXPECT_EQ(priority, -1);
+#if HIP_VERSION >= 50600000
+    hipDevice_t device = -1;
+    EXPECT_HIP(hipStreamGetDevice(stream, &device));
+    EXPECT_EQ(device, 1);
+#endif
+    EXPECT_HIP(hipStreamDestroy(stream));
+    int current = -1;
+    EXPECT_HIP(hipGetDevice(&current));
+    EXPECT_EQ(current, 0);
+  }
+}
+
 // So the pool queries in relaxed mode.
 TEST_F(HipFactsTest, AQueryInGlobalModeEndsTheCaptureOfAnotherThreadFrom6) {
   const auto seen = QueryWhileCapturing(hipStreamCaptureModeGlobal);

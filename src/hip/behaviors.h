@@ -15,12 +15,12 @@ struct Behaviors {
 
   // Every call with a stream that does not exist returns an error. From 7.0 on
   // it is undefined behavior: only hipStreamGetDevice and hipStreamGetId check.
-  // (Source; HipFactsTest, on 5.2.3, 5.7.1, 6.4.3, 7.2.4.)
+  // (Source; HipFactsTest; crashes were seen on 7.2.4.)
   bool calls_check_streams;
 
   // Query and synchronize of a stream with hipStreamDefault first queue a
-  // marker behind the null stream, and so wait for that. (Source; RuntimeTest,
-  // on 5.2.3 and 5.7.1.)
+  // marker behind the null stream, and so wait for that. (Source;
+  // HipFactsTest, on 5.2.3 and 5.7.1.)
   bool query_waits_for_null_stream;
 
   // A query of any stream invalidates a capture in global mode of any other
